@@ -8,7 +8,7 @@ use core::any::TypeId;
 use core::fmt::{self, Debug};
 use core::hash::{Hash, Hasher};
 
-use vorrang_protocol::{DynEffects, Effects, NodeId, Protocol, Refused, Relay};
+use vorrang_protocol::{DynEffects, Effects, NodeId, NodeState, Protocol, Refused, Relay};
 
 /// A way to get an algorithm wrong: what happens instead of the right thing.
 pub trait Mistake<P: Protocol>: Copy + Eq + Hash + Debug + Send + Sync + 'static {
@@ -186,6 +186,11 @@ impl<P: Protocol> Protocol for Flawed<P> {
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         let fx = &mut Relay::<Self, _, _>::editing(fx, self.mistake.editor());
         self.node.on_restart(&mut DynEffects(fx));
+    }
+
+    /// As that of the correct node: a mistake has no state of its own.
+    fn state(&self) -> NodeState {
+        self.node.state()
     }
 
     fn buffered(&self) -> usize {

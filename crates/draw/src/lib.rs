@@ -28,6 +28,7 @@ pub mod plot;
 pub mod png;
 pub mod shiviz;
 pub mod spacetime;
+pub mod state_table;
 pub mod story;
 mod style;
 mod svg;

@@ -2,6 +2,7 @@
 
 use crate::chart::Chart;
 use crate::layout::Layout;
+use crate::state_table::{PieceKind, StateTable};
 use crate::story::{Clock, Event, Story, What};
 use crate::svg::{Svg, width, wrap, wrap_mono};
 use crate::words::{duration, round_step};
@@ -72,7 +73,7 @@ pub(crate) fn caption(
     y + 6.0
 }
 
-/// The state changes of events, a line each.
+/// The state changes of events, a line each; then the states at the end.
 pub(crate) fn states(svg: &mut Svg, story: &Story, layout: &Layout, mut y: f64) -> f64 {
     y += 10.0;
     let room = layout.width() - 40.0;
@@ -88,6 +89,29 @@ pub(crate) fn states(svg: &mut Svg, story: &Story, layout: &Layout, mut y: f64) 
         for (place, line) in lines.iter().enumerate() {
             y += if place > 0 { 14.0 } else { 0.0 };
             svg.text((begin, y), "s m mono", line);
+        }
+    }
+    match &story.states {
+        None => y + 8.0,
+        Some(table) => at_the_end(svg, table, layout, y),
+    }
+}
+
+/// The states of all nodes: a row each, and a column for each variable.
+fn at_the_end(svg: &mut Svg, table: &StateTable, layout: &Layout, mut y: f64) -> f64 {
+    const LETTER: f64 = 10.5 * 0.62;
+    y += 24.0;
+    svg.text((20.0, y), "t b", "At the end");
+    y += 4.0;
+    let room = (layout.width() - 40.0) / LETTER;
+    for line in table.lines(room as usize) {
+        y += if line.is_empty() { 7.0 } else { 15.0 };
+        for piece in line {
+            let class = match piece.kind {
+                PieceKind::Name => "s b",
+                PieceKind::Value | PieceKind::NewValue => "s m mono",
+            };
+            svg.text((20.0 + piece.column as f64 * LETTER, y), class, &piece.text);
         }
     }
     y + 8.0

@@ -1,5 +1,7 @@
 //! The visible part of a run, as input for pictures.
 
+use crate::state_table::StateTable;
+
 /// A run.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Story {
@@ -19,6 +21,8 @@ pub struct Story {
     pub repeats_from: Option<u64>,
     /// Further remarks.
     pub remarks: Vec<String>,
+    /// The states of its nodes at the end, if states are shown.
+    pub states: Option<StateTable>,
 }
 
 /// The unit of times.

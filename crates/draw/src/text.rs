@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::captions;
 use crate::chart::Chart;
+use crate::state_table::PieceKind;
 use crate::story::{Bar, Event, Mark, Story, What};
 
 /// The colours of a terminal.
@@ -36,6 +37,13 @@ pub fn text(story: &Story, columns: usize, paint: &dyn Fn(Paint, &str) -> String
         side_by_side(story, (stamp, column.min(30)), paint, &mut out);
     } else {
         one_below_the_other(story, (stamp, columns), paint, &mut out);
+    }
+    if let Some(states) = &story.states {
+        out.push('\n');
+        out += &states.text(columns, &|kind, text| match kind {
+            PieceKind::Name => paint(Paint::Strong, text),
+            PieceKind::Value | PieceKind::NewValue => text.to_owned(),
+        });
     }
     for (sentence, is_bad) in captions::of(story, &chart) {
         out.push('\n');

@@ -15,7 +15,7 @@ use serde::Deserialize as _;
 use serde_json::Value as Json;
 use vorrang_protocol::{
     Data, Delay, DynEffects, Effects, Event, GroupView, Guard, Invariant, Message as _, NodeId,
-    Protocol, Refused,
+    NodeState, Protocol, Refused,
 };
 
 use crate::message::{ErasedValue, flattened};
@@ -120,6 +120,9 @@ impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
     fn after_crash(&self, fresh: Self) -> Self {
         Self(self.0.erased_after_crash(fresh.0))
     }
+    fn state(&self) -> NodeState {
+        self.0.state()
+    }
     fn buffered(&self) -> usize {
         self.0.buffered()
     }
@@ -173,6 +176,7 @@ trait ErasedNode<C, N>: ErasedValue {
     fn read_timer(&self, written: &Json) -> Option<AnyTimer>;
     fn erased_after_crash(&self, fresh: Box<dyn ErasedNode<C, N>>) -> Box<dyn ErasedNode<C, N>>;
     fn copy(&self) -> Box<dyn ErasedNode<C, N>>;
+    fn state(&self) -> NodeState;
     fn buffered(&self) -> usize;
     fn has_obligations(&self) -> bool;
     fn group_view(&self) -> Option<GroupView>;
@@ -219,6 +223,9 @@ impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
     }
     fn copy(&self) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
         Box::new(self.clone())
+    }
+    fn state(&self) -> NodeState {
+        Protocol::state(self)
     }
     fn buffered(&self) -> usize {
         Protocol::buffered(self)

@@ -76,6 +76,7 @@ pub mod progress;
 pub mod quorum;
 pub mod scenario;
 pub mod selection;
+pub mod state_table;
 pub mod statistics;
 pub mod story_from_trace;
 pub mod survive;

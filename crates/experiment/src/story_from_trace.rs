@@ -3,21 +3,22 @@
 use std::collections::HashMap;
 
 use vorrang_draw::story::{self, Clock, Event, Look, MessageLabel, Story, Wrong};
-use vorrang_protocol::{NodeId, show_duration_ns};
+use vorrang_protocol::{NodeId, NodeState, show_duration_ns};
 use vorrang_trace::{Ending, Fault, Line, LineMessage, Loss, Objection, Recording, What};
 
 use crate::failure::Failure;
 use crate::format::grouped;
 use crate::lookup;
 use crate::problem::{Retraced, Subject, sides};
+use crate::state_table::{changes, table};
 
 /// The story of a recorded run; with state changes, if wanted.
 pub fn story(run: &Recording, with_states: bool) -> Result<Story, Failure> {
     let subject = subject(run)?;
-    let (mut states, mut remarks) = (HashMap::new(), Vec::new());
+    let (mut shown, mut remarks) = (None, Vec::new());
     remarks.extend(remark(run).map(|text| format!("{}.", capital(&text))));
     if with_states {
-        states = changes(run, subject, &mut remarks)?;
+        shown = Some(states(run, subject, &mut remarks)?);
     }
     let header = &run.header;
     let flaw = header.get("flaw").map_or_else(String::new, |flaw| format!(" with the flaw {flaw}"));
@@ -34,18 +35,24 @@ pub fn story(run: &Recording, with_states: bool) -> Result<Story, Failure> {
     let mut events = Vec::with_capacity(run.lines.len());
     for (place, line) in run.lines.iter().enumerate() {
         let what = happened(line, subject, tokens);
-        let state = states.remove(&place);
+        let state = shown.as_mut().and_then(|it| it.changes.remove(&place));
         events.push(Event { at: line.at_ns, node: line.node.index(), what, state });
     }
+    let lanes: Vec<String> = (0..header.nodes).map(|id| format!("node {id}")).collect();
+    let states = shown.map(|shown| {
+        let nodes = lanes.iter().zip(&shown.last).map(|(lane, state)| (lane.clone(), state, None));
+        table(&nodes.collect::<Vec<_>>())
+    });
     Ok(Story {
         title: format!("{}{flaw}", header.algorithm),
         command: header.get("command").unwrap_or_default().to_owned(),
         clock,
-        lanes: (0..header.nodes).map(|id| format!("node {id}")).collect(),
+        lanes,
         events,
         wrong,
         repeats_from,
         remarks,
+        states,
     })
 }
 
@@ -68,51 +75,35 @@ pub fn remark(run: &Recording) -> Option<String> {
     }
 }
 
-/// A node's state without what says nothing: who it is, of which group, and what its type is.
-pub fn plain(shown: &str) -> String {
-    let mut text = String::new();
-    let mut rest = shown;
-    // `NodeId(2)` is 2.
-    while let Some((before, after)) = rest.split_once("NodeId(") {
-        let (id, after) = after.split_once(')').unwrap_or((after, ""));
-        text.push_str(before);
-        text.push_str(id);
-        rest = after;
-    }
-    text.push_str(rest);
-    for field in ["me: ", "group: Group { size: "] {
-        if let Some(start) = text.find(field)
-            && let Some(length) = text[start..].find(", ")
-        {
-            text.replace_range(start..start + length + 2, "");
-        }
-    }
-    let fields = text.split_once(" { ").and_then(|(_, fields)| fields.strip_suffix(" }"));
-    fields.map(str::to_owned).unwrap_or(text)
+/// The states of a run.
+#[derive(Default)]
+struct States {
+    /// The changes of events, by place.
+    changes: HashMap<usize, String>,
+    /// Those of all nodes at the end.
+    last: Vec<NodeState>,
 }
 
-/// The state changes of events, by place.
-fn changes(
+fn states(
     run: &Recording,
     subject: &dyn Subject,
     remarks: &mut Vec<String>,
-) -> Result<HashMap<usize, String>, Failure> {
-    let mut last: Vec<String> = vec![String::new(); run.header.nodes as usize];
-    let mut all = HashMap::new();
+) -> Result<States, Failure> {
+    let mut states = States::default();
+    states.last.resize(run.header.nodes as usize, NodeState::new());
     let retraced = subject.retrace(run, &mut |place, id, state| {
-        let state = plain(&state());
-        let before = std::mem::replace(&mut last[id.index()], state);
+        let before = std::mem::replace(&mut states.last[id.index()], state());
         if let Some(place) = place {
-            let changed = changed(&before, &last[id.index()]);
+            let changed = changes(&before, &states.last[id.index()]);
             if !changed.is_empty() {
-                all.insert(place, changed);
+                states.changes.insert(place, changed);
             }
         }
     })?;
     if let Retraced::Other(objection) = retraced {
         remarks.push(departure(&objection, run));
     }
-    Ok(all)
+    Ok(states)
 }
 
 fn departure(objection: &Objection, run: &Recording) -> String {
@@ -122,49 +113,6 @@ fn departure(objection: &Objection, run: &Recording) -> String {
         "States are shown up to record {place}, where the replay differs. Recorded: {recorded}. \
          Replayed: {replayed}."
     )
-}
-
-/// The fields that are not as before, each as it was and as it is.
-fn changed(before: &str, after: &str) -> String {
-    let (old, new) = (fields(before), fields(after));
-    let mut all = Vec::new();
-    for (name, value) in &new {
-        let was = old.iter().find(|(known, _)| known == name).map(|(_, value)| *value);
-        match was {
-            Some(was) if was == *value => {}
-            Some(was) if was.len() + value.len() <= 40 => {
-                all.push(format!("{}{was} → {value}", label(name)));
-            }
-            Some(_) | None => all.push(format!("{}{value}", label(name))),
-        }
-    }
-    all.join(", ")
-}
-
-fn label(name: &str) -> String {
-    if name.is_empty() { String::new() } else { format!("{name}: ") }
-}
-
-/// `a: 1, b: [2, 3]` as its fields; other text has no name.
-fn fields(text: &str) -> Vec<(&str, &str)> {
-    let (mut depth, mut start, mut all) = (0_i32, 0, Vec::new());
-    let mut parts = Vec::new();
-    for (place, letter) in text.char_indices() {
-        match letter {
-            '(' | '[' | '{' => depth += 1,
-            ')' | ']' | '}' => depth -= 1,
-            ',' if depth == 0 => {
-                parts.push(&text[start..place]);
-                start = place + 1;
-            }
-            _ => {}
-        }
-    }
-    parts.push(&text[start..]);
-    for part in parts.into_iter().map(str::trim).filter(|part| !part.is_empty()) {
-        all.push(part.split_once(": ").unwrap_or(("", part)));
-    }
-    all
 }
 
 fn happened(line: &Line, subject: &dyn Subject, tokens: &[&str]) -> story::What {
@@ -244,24 +192,6 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_node_is_shown_without_what_everybody_knows() {
-        let shown = "Bully { me: NodeId(0), group: Group { size: 3 }, leader: Some(NodeId(2)) }";
-        assert_eq!(plain(shown), "leader: Some(2)");
-        assert_eq!(plain("Player"), "Player");
-        let flawed = "Flawed { node: Toy { me: NodeId(1), on: true }, mistake: Oops }";
-        assert_eq!(plain(flawed), "node: Toy { on: true }, mistake: Oops");
-    }
-
-    #[test]
-    fn only_what_changed_is_said() {
-        let before = "clock: 1, waiting: Some(Request { time: 1, from: [0, 2] }), inside: false";
-        let after = "clock: 2, waiting: None, inside: false";
-        assert_eq!(changed(before, after), "clock: 1 → 2, waiting: None");
-        assert_eq!(changed(after, after), "");
-        assert_eq!(changed("Idle", "Busy"), "Idle → Busy");
-    }
 
     #[test]
     fn a_partition_is_said_in_short() {

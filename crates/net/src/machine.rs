@@ -3,7 +3,9 @@
 use std::num::NonZeroU32;
 
 use vorrang_erased::{AnyMessage, AnyNode, AnyTimer};
-use vorrang_protocol::{Data, Delay, Effects, GroupView, Message as _, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Data, Delay, Effects, GroupView, Message as _, NodeId, NodeState, Protocol, Refused,
+};
 use vorrang_trace::What;
 
 use crate::machine_io::MachineIo;
@@ -106,9 +108,9 @@ impl<C: Data, N: Data> Machine<C, N> {
         }
     }
 
-    /// The machine as it shows itself.
-    pub(crate) fn show(&self) -> String {
-        format!("{:?}", self.node)
+    /// The machine's variables.
+    pub(crate) fn state(&self) -> NodeState {
+        self.node.state()
     }
 
     /// Whether others may still need it for what was asked of it.

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::time::Instant;
-use vorrang_protocol::{Data, GroupView, NodeId, Refused};
+use vorrang_protocol::{Data, GroupView, NodeId, NodeState, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
 use crate::error::CommandError;
@@ -93,8 +93,8 @@ pub(crate) struct MachineReport {
     pub(crate) received: Vec<(&'static str, u64)>,
     /// Whether others may still need it.
     pub(crate) owes: bool,
-    /// The machine as it shows itself.
-    pub(crate) machine: String,
+    /// The machine's variables.
+    pub(crate) machine: NodeState,
 }
 
 /// Why the machine does not carry out a command.
@@ -400,7 +400,7 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
         let kinds = self.machine.kinds();
         let by_kind = |counts: &[u64]| kinds.iter().copied().zip(counts.to_vec()).collect();
         let IoState { sent, received, .. } = &self.inside;
-        let (machine, owes) = (self.machine.show(), self.machine.has_obligations());
+        let (machine, owes) = (self.machine.state(), self.machine.has_obligations());
         MachineReport { sent: by_kind(sent), received: by_kind(received), owes, machine }
     }
 
@@ -491,6 +491,10 @@ mod tests {
 
         fn on_timer(&mut self, timer: char, fx: &mut impl Effects<Self>) {
             fx.notify(format!("timer {timer}"));
+        }
+
+        fn state(&self) -> NodeState {
+            NodeState::new().with("says", "as heard")
         }
     }
 
@@ -593,7 +597,7 @@ mod tests {
         assert_eq!(home.outbound.0, [posted, (NodeId(2), bytes(&word))]);
         let account = home.core.account();
         assert_eq!(account.sent, [("SAY", 0), ("SECRET", 1)], "node 2 is gone");
-        assert_eq!(account.machine, "Parrot");
+        assert_eq!(account.machine.to_string(), "says as heard");
         let records: Vec<_> = home.records().into_iter().map(|record| record.what).collect();
         let commands = [0, 2].map(|to| What::Command(Ask::Send(to, word.clone())));
         let sent = What::Send { to: NodeId(0), seq: 0, message: AnyMessage::new(word.clone()) };

@@ -8,7 +8,7 @@ use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use vorrang_erased::{AnyMessage, AnyNode, AnyTimer, MAX_INTEGER};
-use vorrang_protocol::{Data, Delay, Effects, Message, NodeId, Protocol, Refused};
+use vorrang_protocol::{Data, Delay, Effects, Message, NodeId, NodeState, Protocol, Refused};
 
 /// A node with erased types whose messages are bytes, so that they can be sent.
 pub struct OpaqueNode<C, N> {
@@ -78,6 +78,10 @@ impl<C: Data, N: Data> Protocol for OpaqueNode<C, N> {
     }
     fn on_timer(&mut self, timer: AnyTimer, fx: &mut impl Effects<Self>) {
         self.node.on_timer(timer, &mut OpaqueEffects { fx });
+    }
+
+    fn state(&self) -> NodeState {
+        self.node.state()
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
-use vorrang_protocol::{GroupView, NodeId};
+use vorrang_protocol::{GroupView, NodeId, NodeState};
 
 use crate::turns::Stage;
 
@@ -35,8 +35,8 @@ pub struct Status {
     /// Whether others may still need this node for what its application has asked: if it left now,
     /// something could be lost.
     pub owes: bool,
-    /// The machine's state, as it shows itself.
-    pub machine: String,
+    /// The machine's variables, under the names of the algorithm's paper.
+    pub machine: NodeState,
 }
 
 /// The counts of datagrams of a node over UDP, hellos and heartbeats included.

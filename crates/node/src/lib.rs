@@ -13,6 +13,7 @@ mod options;
 mod order;
 mod run;
 mod signals;
+pub mod state_text;
 pub mod terminal;
 mod terminal_session;
 mod views_options;

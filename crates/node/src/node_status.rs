@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
+use vorrang_experiment::state_table::table;
 use vorrang_net::{LinkState, LinkStatus, Stage, Status};
 
 use crate::nonblocking_output::harmless;
-use crate::terminal::wrapped;
+use crate::terminal::{screen, wrapped};
 
 /// For people, no wider than the screen.
 pub(super) fn in_words(status: &Status, algorithm: &str) -> String {
@@ -57,6 +58,14 @@ fn link(link: &LinkStatus) -> String {
         text.push_str(&format!(", {} {} lost with it", link.dropped, messages(link.dropped)));
     }
     text
+}
+
+/// The variables of the machine, a line each.
+pub(super) fn state(status: &Status) -> String {
+    let width = screen().unwrap_or(usize::MAX);
+    let name = format!("node {}", status.id);
+    let table = table(&[(name, &status.machine, None)]);
+    table.text(width, &|_, text| harmless(text)).trim_end().to_owned()
 }
 
 /// For programs, in one line.

@@ -12,7 +12,7 @@ use crate::terminal::wrapped;
 const ALWAYS: [(&str, &str); 5] = [
     ("status", "how this node and its links are"),
     ("status --json", "the same, for programs"),
-    ("state", "the algorithm's own state, as it is"),
+    ("state", "the algorithm's own state, a line for each of its variables"),
     ("help", "this"),
     ("quit", "leave the group; end of input does the same, unless --stay"),
 ];

@@ -233,7 +233,7 @@ impl<Q: Hosted> TerminalSession<Q> {
             Ok(Some(Order::StatusInJson)) => {
                 self.voice.tell(node_status::in_json(&self.status().await?, self.name));
             }
-            Ok(Some(Order::State)) => self.voice.tell(harmless(&self.status().await?.machine)),
+            Ok(Some(Order::State)) => self.voice.tell(node_status::state(&self.status().await?)),
             Ok(Some(Order::Withdraw)) => {
                 let outcome = self.handle.withdraw().await;
                 self.voice.tell(

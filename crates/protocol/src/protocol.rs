@@ -7,7 +7,7 @@ use core::num::NonZeroU32;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Delay, GroupView, NodeId};
+use crate::{Delay, GroupView, NodeId, NodeState};
 
 /// One node's side of a distributed algorithm: a deterministic state machine.
 ///
@@ -58,6 +58,13 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     #[must_use]
     fn after_crash(&self, fresh: Self) -> Self {
         fresh
+    }
+
+    /// The node's variables under the names of the algorithm's paper: what a person is shown of
+    /// it. Two nodes that differ, differ in it; who the node is, and what never changes, may be
+    /// left out. By default nothing is shown.
+    fn state(&self) -> NodeState {
+        NodeState::new()
     }
 
     /// How many messages of applications it buffers, for measurements.

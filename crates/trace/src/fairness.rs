@@ -1,15 +1,14 @@
 //! How evenly something is shared out.
 
 /// Jain's fairness index: 1 if all are equal, 1/n if one has everything.
-pub(crate) fn jain(values: impl Iterator<Item = u64>) -> f64 {
+pub(crate) fn jain(values: impl Iterator<Item = f64>) -> f64 {
     let (mut count, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for value in values {
-        let value = value as f64;
         count += 1.0;
         sum += value;
         squares += value * value;
     }
-    if squares == 0.0 { 1.0 } else { sum * sum / (count * squares) }
+    if squares <= 0.0 { 1.0 } else { sum * sum / (count * squares) }
 }
 
 #[cfg(test)]
@@ -18,8 +17,8 @@ mod tests {
 
     #[test]
     fn fairness_is_jains_index() {
-        assert!((jain([5, 5, 5].into_iter()) - 1.0).abs() < 1e-12);
-        assert!((jain([9, 0, 0].into_iter()) - 1.0 / 3.0).abs() < 1e-12);
+        assert!((jain([5.0, 5.0, 5.0].into_iter()) - 1.0).abs() < 1e-12);
+        assert!((jain([9.0, 0.0, 0.0].into_iter()) - 1.0 / 3.0).abs() < 1e-12);
         assert!((jain(std::iter::empty()) - 1.0).abs() < 1e-12);
     }
 }

@@ -18,7 +18,7 @@
 //! never stamp events.
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, StateValue};
 
 /// When a node did something, and which node: a total order that respects cause.
 ///
@@ -35,6 +35,13 @@ impl Stamp {
     /// A stamp.
     pub const fn new(time: u64, node: NodeId) -> Self {
         Self { time, node }
+    }
+}
+
+/// `(time,node)`.
+impl From<Stamp> for StateValue {
+    fn from(stamp: Stamp) -> Self {
+        (stamp.time, stamp.node).into()
     }
 }
 

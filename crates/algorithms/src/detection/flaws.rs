@@ -2,7 +2,7 @@
 
 use core::time::Duration;
 
-use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
+use vorrang_protocol::{Effects, NodeId, NodeState, Protocol, Refused};
 
 use super::heartbeat::{Belief, Heartbeat, Message, Timer};
 use super::{Command, Notice};
@@ -84,5 +84,9 @@ impl Protocol for FirstAwaitedForEver {
     }
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.on_start(fx);
+    }
+
+    fn state(&self) -> NodeState {
+        self.0.state()
     }
 }

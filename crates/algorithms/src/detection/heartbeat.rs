@@ -38,7 +38,7 @@ use core::fmt;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, NodeId, Protocol, Refused};
+use vorrang_protocol::{Delay, Effects, NodeId, NodeState, Protocol, Refused, StateValue};
 
 use super::card::{
     Card, DETECTION, Demonstration, Flaw, Jitter, MESSAGES, MISTAKES, Setting, Terms,
@@ -279,6 +279,21 @@ impl Protocol for Heartbeat {
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.begin(fx);
+    }
+
+    /// Those that it watches, by what it believes of them, and its mistakes about each.
+    fn state(&self) -> NodeState {
+        let believed = |belief: Belief| {
+            let peers = self.peers.iter().filter(move |(_, peer)| peer.belief == belief);
+            StateValue::set(peers.map(|(&id, _)| id))
+        };
+        let mistakes = self.peers.iter().filter(|(_, peer)| peer.mistakes > 0);
+        NodeState::new()
+            .with("beats", self.beats)
+            .with("alive", believed(Belief::Up))
+            .with("suspected", believed(Belief::Down))
+            .with("unwatched", believed(Belief::Unwatched))
+            .with("mistakes", StateValue::list(mistakes.map(|(&id, peer)| (id, peer.mistakes))))
     }
 }
 

@@ -61,7 +61,7 @@ use core::fmt;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, Group, Message as _, NodeId, Protocol, Refused};
+use vorrang_protocol::{Delay, Effects, Group, Message as _, NodeId, NodeState, Protocol, Refused};
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, Terms};
 use super::{Command, Notice};
@@ -301,6 +301,18 @@ impl Protocol for Bully {
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.hold_election(fx);
+    }
+
+    fn state(&self) -> NodeState {
+        let phase = match self.phase {
+            Phase::Normal => "normal",
+            Phase::AwaitsAnswer => "awaits answer",
+            Phase::AwaitsResult => "awaits result",
+        };
+        NodeState::new()
+            .with("phase", phase)
+            .with("coordinator", self.leader)
+            .with("election", self.number)
     }
 
     /// The number lies on stable storage.

@@ -43,7 +43,7 @@ use core::cmp::Ordering;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Message as _, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{Effects, Message as _, Never, NodeId, NodeState, Protocol, Refused};
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, Terms};
 use super::{Command, Notice};
@@ -151,6 +151,10 @@ impl Protocol for ChangRoberts {
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.call(fx);
+    }
+
+    fn state(&self) -> NodeState {
+        NodeState::new().with("participant", self.takes_part).with("next", self.next)
     }
 }
 

@@ -60,8 +60,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effect, Effects, Graph, Invariant, Message as _, Never, NodeId, NodeSet, Outbox, Protocol,
-    Refused, Situation,
+    Effect, Effects, Graph, Invariant, Message as _, Never, NodeId, NodeSet, NodeState, Outbox,
+    Protocol, Refused, Situation,
 };
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, Terms};
@@ -260,6 +260,17 @@ impl Protocol for EchoElection {
             }
             Message::Leader(_) if is_mine => self.tell(fx),
             Message::Agreed(_) | Message::Leader(_) => {}
+        }
+    }
+
+    fn state(&self) -> NodeState {
+        let state = NodeState::new().with("election", self.round);
+        match &self.part {
+            None => state,
+            Some(Part { candidate, wave, children }) => state
+                .with("candidate", *candidate)
+                .with("children", children)
+                .beneath("wave", wave.state()),
         }
     }
 }

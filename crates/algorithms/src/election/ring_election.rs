@@ -52,7 +52,9 @@ use core::fmt;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, Message as _, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Delay, Effects, Message as _, NodeId, NodeState, Protocol, Refused, StateValue,
+};
 
 use super::card::{COUNTED, Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, Terms};
 use super::{Command, Notice};
@@ -310,6 +312,14 @@ impl Protocol for RingElection {
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.call(fx);
+    }
+
+    fn state(&self) -> NodeState {
+        let outbox = self.outbox.iter().map(|message| StateValue::shown(message));
+        NodeState::new()
+            .with("awaits result", self.awaits)
+            .with("to pass on", StateValue::list(outbox))
+            .with("skipped", self.skipped)
     }
 }
 

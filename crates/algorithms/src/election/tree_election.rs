@@ -60,7 +60,8 @@ use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Delay, Effects, Graph, Invariant, Message as _, NodeId, Protocol, Refused, Situation,
+    Delay, Effects, Graph, Invariant, Message as _, NodeId, NodeState, Protocol, Refused,
+    Situation, StateValue,
 };
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, Terms};
@@ -290,6 +291,23 @@ impl Protocol for TreeElection {
             (Timer::Contention, Phase::Contends(other)) => self.ask(other, fx),
             (Timer::Gather | Timer::Contention, _) => {}
         }
+    }
+
+    /// Of every neighbour, the reset in which it last asked.
+    fn state(&self) -> NodeState {
+        let (phase, peer) = match self.phase {
+            Phase::Listens => ("listens", None),
+            Phase::Gathers => ("gathers", None),
+            Phase::Asks(peer) => ("asks", Some(peer)),
+            Phase::Contends(peer) => ("contends", Some(peer)),
+            Phase::Done => ("done", None),
+        };
+        let asked = self.links.iter().zip(&self.asked).filter(|(_, reset)| **reset > 0);
+        NodeState::new()
+            .with("phase", phase)
+            .with("parent", peer)
+            .with("reset", self.reset)
+            .with("asked by", StateValue::list(asked.map(|(&peer, &reset)| (peer, reset))))
     }
 }
 

@@ -39,7 +39,7 @@ use core::num::NonZeroU32;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, Lift, NodeId, Protocol, Refused};
+use vorrang_protocol::{Delay, Effects, Lift, NodeId, NodeState, Protocol, Refused};
 
 use super::{Command, Notice};
 use crate::detection::Notice as Belief;
@@ -260,6 +260,13 @@ impl<P: Watched> Protocol for Watching<P> {
     /// The election handles the restart; there is no leader to watch before.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.on_election(fx, |election, through| election.on_restart(through));
+    }
+
+    fn state(&self) -> NodeState {
+        NodeState::new()
+            .with("leader", self.leader)
+            .beneath("election", self.election.state())
+            .beneath("detector", self.detector.state())
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

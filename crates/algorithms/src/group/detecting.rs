@@ -8,7 +8,9 @@ use core::marker::PhantomData;
 use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Data, Delay, Effects, GroupView, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Data, Delay, Effects, GroupView, NodeId, NodeState, Protocol, Refused, StateValue,
+};
 
 use super::input::Input;
 use super::message::Beat;
@@ -146,6 +148,14 @@ where
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.above.on_restart(&mut Through { fx });
         self.on_detector(fx, |detector, unheard| detector.on_restart(unheard));
+    }
+
+    fn state(&self) -> NodeState {
+        let lives = self.lives.iter().map(|(&id, &life)| (id, life));
+        self.above
+            .state()
+            .with("lives heard", StateValue::list(lives))
+            .beneath("detector", self.detector.state())
     }
 
     fn group_view(&self) -> Option<GroupView> {

@@ -5,7 +5,7 @@
 
 use core::marker::PhantomData;
 
-use vorrang_protocol::{Effects, Never, NodeId, NodeSet, Protocol, Refused, Relay};
+use vorrang_protocol::{Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused, Relay};
 
 use super::decision::{Decide, Decided, Decision};
 use super::informed::Informed;
@@ -83,6 +83,10 @@ impl<F: Misjudges> Protocol for Misjudging<F> {
 
     fn on_message(&mut self, from: NodeId, message: Self::Message, fx: &mut impl Effects<Self>) {
         self.synod.on_message(from, message, &mut Relay::<Self, _, _>::new(fx));
+    }
+
+    fn state(&self) -> NodeState {
+        self.synod.state()
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

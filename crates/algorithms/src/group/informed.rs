@@ -5,7 +5,7 @@
 
 use core::fmt;
 
-use vorrang_protocol::{Data, Effects, Group, NodeId, Protocol, Refused, Relay};
+use vorrang_protocol::{Data, Effects, Group, NodeId, NodeState, Protocol, Refused, Relay};
 
 use super::detecting::{Detecting, Through, Timer};
 use super::input::Input;
@@ -121,6 +121,13 @@ where
         match self {
             Self::ByHeartbeats(node) => node.on_restart(&mut fx),
             Self::ByOthers { machine, .. } => machine.on_restart(&mut Through::new(&mut fx)),
+        }
+    }
+
+    fn state(&self) -> NodeState {
+        match self {
+            Self::ByHeartbeats(node) => node.state(),
+            Self::ByOthers { machine, .. } => machine.state(),
         }
     }
 

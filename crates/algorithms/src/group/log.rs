@@ -19,23 +19,23 @@ use super::message::{Entry, Report};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Log<B> {
     /// How many messages all members are known to have delivered: they are dropped.
-    base: u32,
+    pub(super) base: u32,
     /// The messages delivered after these.
-    entries: Vec<Entry<B>>,
+    pub(super) entries: Vec<Entry<B>>,
     /// Messages with later places.
-    early: BTreeMap<u32, Entry<B>>,
+    pub(super) early: BTreeMap<u32, Entry<B>>,
     /// How many it has multicast itself.
-    sent: u32,
+    pub(super) sent: u32,
     /// Those of them that it has not delivered.
-    pending: Vec<Entry<B>>,
+    pub(super) pending: Vec<Entry<B>>,
     /// Whether the first of these was there at the last beat.
-    is_slow: bool,
+    pub(super) is_slow: bool,
     /// How many of each sender have a place, and what waits for others of the same sender: known
     /// to the sequencer only.
-    placed: BTreeMap<NodeId, u32>,
-    waiting: BTreeMap<(NodeId, u32), B>,
+    pub(super) placed: BTreeMap<NodeId, u32>,
+    pub(super) waiting: BTreeMap<(NodeId, u32), B>,
     /// How many each of the others has delivered, as far as it has said.
-    had: BTreeMap<NodeId, u32>,
+    pub(super) had: BTreeMap<NodeId, u32>,
 }
 
 impl<B: Data> Log<B> {

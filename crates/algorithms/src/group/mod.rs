@@ -20,6 +20,7 @@ pub mod locks;
 mod log;
 pub mod message;
 pub mod replica;
+mod shown;
 pub mod spec;
 pub mod synod;
 pub mod view;

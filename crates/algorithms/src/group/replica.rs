@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Effects, Lift, NodeId, Protocol, Refused};
+use vorrang_protocol::{Effects, Lift, NodeId, NodeState, Protocol, Refused};
 
 use super::input::Input;
 use super::message::Install;
@@ -127,6 +127,11 @@ impl<C: HasViews> Protocol for Replica<C> {
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.below(fx, |views, lift| views.on_restart(lift));
+    }
+
+    /// The replica is the digest of what it was told.
+    fn state(&self) -> NodeState {
+        self.views.state().with("replica", self.state)
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

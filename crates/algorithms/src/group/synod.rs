@@ -38,7 +38,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Data, Effects, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{
+    Data, Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+};
 
 use super::decision::{Decide, Decided, Decision};
 use super::view::is_primary;
@@ -310,6 +312,39 @@ impl<V: Data> Protocol for Synod<V> {
                 }
             }
         }
+    }
+
+    /// What it has promised and accepted, by the number of the view, and what it proposes.
+    fn state(&self) -> NodeState {
+        let ballot = |ballot: &Ballot| (ballot.round, ballot.of);
+        let promised = self
+            .votes
+            .iter()
+            .filter_map(|(&number, vote)| vote.promised.as_ref().map(|it| (number, ballot(it))));
+        let accepted = self.votes.iter().filter_map(|(&number, vote)| {
+            let (of, value) = vote.accepted.as_ref()?;
+            Some((number, ballot(of), StateValue::payload(value)))
+        });
+        let known = self.votes.keys().copied();
+        let attempt = self.attempt.as_ref().map(|attempt| {
+            let (phase, highest) = match &attempt.phase {
+                Phase::Preparing(highest) => ("preparing", highest.as_ref().map(ballot)),
+                Phase::Asking => ("asking for votes", None),
+            };
+            NodeState::new()
+                .with("view", attempt.number)
+                .with("ballot", ballot(&attempt.ballot))
+                .with("phase", phase)
+                .with("highest", highest)
+                .with("answered", &attempt.answered)
+                .with("voters", StateValue::set(attempt.voters.iter().copied()))
+                .with("value", StateValue::payload(&attempt.value))
+        });
+        NodeState::new()
+            .with("decisions", StateValue::set(known))
+            .with("promised", StateValue::list(promised))
+            .with("accepted", StateValue::list(accepted))
+            .with("proposes", attempt)
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

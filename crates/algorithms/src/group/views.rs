@@ -8,7 +8,9 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Data, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{
+    Data, Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
+};
 
 use super::decision::Decision;
 use super::forgetful::Founding;
@@ -466,6 +468,10 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
             Message::NewView(install) => self.install(install, fx),
             Message::Decision(message) => self.on_decision(from, message, fx),
         }
+    }
+
+    fn state(&self) -> NodeState {
+        self.shown()
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

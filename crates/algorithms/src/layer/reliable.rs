@@ -51,7 +51,10 @@ use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use vorrang_protocol::{Delay, Effects, Graph, Group, Guard, NodeId, Protocol, Refused, Situation};
+use vorrang_protocol::{
+    Delay, Effects, Graph, Group, Guard, NodeId, NodeState, Protocol, Refused, Situation,
+    StateValue,
+};
 
 use super::envelope::Incarnation;
 pub use super::envelope::{Incarnations, Message, Timer, kinds};
@@ -221,6 +224,34 @@ impl<P: Protocol> Reliable<P> {
 }
 
 impl<P: Protocol> Channels<P> {
+    /// The life of this node, and for every peer that there was a channel to: its life, what it
+    /// has not acknowledged, what is next from it and what came too early, how often it was tried.
+    fn state(&self) -> NodeState {
+        let links = &self.links;
+        let lives = links.iter().map(|(&peer, link)| match link.life {
+            Incarnation::Known(life) => (peer, "", life),
+            Incarnation::AtLeast(life) => (peer, "≥", life),
+        });
+        let out = links.iter().flat_map(|(&peer, link)| {
+            let out = (link.first..).zip(&link.out);
+            out.map(move |(number, message)| (peer, number, StateValue::shown(message)))
+        });
+        let numbers = |of: fn(&Link<P::Message>) -> u64| {
+            StateValue::list(links.iter().map(move |(&peer, link)| (peer, of(link))))
+        };
+        let early = links.iter().flat_map(|(&peer, link)| {
+            link.early.iter().map(move |(&number, it)| (peer, number, StateValue::shown(it)))
+        });
+        NodeState::new()
+            .with("life", self.life)
+            .with("lives", StateValue::list(lives))
+            .with("to acknowledge", StateValue::list(out))
+            .with("next to", numbers(|link| link.first + link.out.len() as u64))
+            .with("next from", numbers(|link| link.next))
+            .with("early", StateValue::list(early))
+            .with("tries", numbers(|link| link.tries.into()))
+    }
+
     /// Messages in flight to another node: sent, and neither delivered there nor for an incarnation
     /// that is over.
     fn under_way<'a>(
@@ -479,6 +510,11 @@ impl<P: Protocol> Protocol for Reliable<P> {
             }
         }
         self.rise(fx, |node, through| node.on_restart(through));
+    }
+
+    /// The node's own, and those of its channels.
+    fn state(&self) -> NodeState {
+        self.node.state().beneath("channel", self.channels.state())
     }
 
     fn buffered(&self) -> usize {

@@ -44,7 +44,7 @@ use alloc::collections::{BTreeMap, VecDeque};
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, NodeId, NodeSet};
+use vorrang_protocol::{Effects, Group, NodeId, NodeSet, NodeState, StateValue};
 
 use super::body::Body;
 use super::card::{CONTROL, Card, Demonstration, Flaw, IMPLOSION, LATENCY, Setting, TAKES, Terms};
@@ -236,6 +236,18 @@ impl Carrier for Ack {
 
     fn has_room(&self) -> bool {
         self.sent.len() < self.window as usize
+    }
+
+    /// Of every message that is not acknowledged by all: its number and content, who is missing, how often it was
+    /// repeated.
+    fn state(&self) -> NodeState {
+        let sent = (self.first..).zip(&self.sent);
+        let sent = sent.map(|(number, sent)| {
+            (number, StateValue::shown(&sent.body), (&sent.missing, sent.tries))
+        });
+        Inbox::state(self.inboxes.iter().map(|(&from, inbox)| (from, inbox)))
+            .with("unacknowledged", StateValue::list(sent))
+            .with("next number", self.first + self.sent.len() as u64)
     }
 
     fn has_obligations(&self) -> bool {

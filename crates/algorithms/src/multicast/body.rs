@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, StateValue};
 
 use super::Text;
 
@@ -81,6 +81,11 @@ pub struct Place {
 }
 
 impl Body {
+    /// Its name and what it says.
+    pub(super) fn shown(&self, id: Id) -> StateValue {
+        (StateValue::shown(&id), StateValue::shown(self)).into()
+    }
+
     /// The kinds that bodies are of.
     pub(super) const KINDS: [&'static str; 4] = ["DATA", "CLOCK", "ORDER", "FINAL"];
 

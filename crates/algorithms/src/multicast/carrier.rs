@@ -6,7 +6,7 @@ use core::fmt::Debug;
 use core::hash::Hash;
 use core::time::Duration;
 
-use vorrang_protocol::{Data, Effects, NodeId};
+use vorrang_protocol::{Data, Effects, NodeId, NodeState};
 
 use super::body::Body;
 use super::ordered::Ordered;
@@ -59,6 +59,9 @@ pub trait Carrier: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 
     /// Whether one more may be under way.
     fn has_room(&self) -> bool;
+
+    /// Its variables, under their names.
+    fn state(&self) -> NodeState;
 
     /// Whether a member may still miss a message that was sent from here.
     fn has_obligations(&self) -> bool;

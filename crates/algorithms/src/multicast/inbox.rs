@@ -2,7 +2,9 @@
 
 use alloc::collections::BTreeMap;
 
-use super::body::Body;
+use vorrang_protocol::{NodeId, NodeState, StateValue};
+
+use super::body::{Body, Id};
 
 /// The messages of one sender.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -27,6 +29,18 @@ pub enum Arrival {
 }
 
 impl Inbox {
+    /// Of every sender the number of the next message, and the messages that have come too early.
+    pub(super) fn state<'a>(
+        inboxes: impl Iterator<Item = (NodeId, &'a Self)> + Clone,
+    ) -> NodeState {
+        let early = inboxes.clone().flat_map(|(from, inbox)| {
+            inbox.early.iter().map(move |(&number, body)| body.shown(Id { from, number }))
+        });
+        NodeState::new()
+            .with("next from", StateValue::list(inboxes.clone().map(|(from, it)| (from, it.next))))
+            .with("early", StateValue::set(early))
+    }
+
     /// How a message of this number is handled, if its sender is at most so far ahead.
     pub fn place(&self, number: u64, window: u32) -> Arrival {
         match number.checked_sub(self.next) {

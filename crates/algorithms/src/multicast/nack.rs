@@ -50,7 +50,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, NodeId};
+use vorrang_protocol::{Effects, Group, NodeId, NodeState, StateValue};
 
 use super::body::Body;
 use super::card::{CONTROL, Card, Demonstration, Flaw, LATENCY, Setting, Terms};
@@ -415,6 +415,24 @@ impl Carrier for Nack {
 
     fn has_room(&self) -> bool {
         self.history.len() < self.window as usize
+    }
+
+    /// Of every sender (sender, number): how many messages it has sent as far as is known, up to which
+    /// this member has said to have them, how often a request was repeated.
+    fn state(&self) -> NodeState {
+        let each = |of: fn(&Stream) -> u64| {
+            StateValue::list(self.streams.iter().map(move |(&from, it)| (from, of(it))))
+        };
+        let history = (self.first..).zip(&self.history);
+        let history = history.map(|(number, body)| (number, StateValue::shown(body)));
+        Inbox::state(self.streams.iter().map(|(&from, stream)| (from, &stream.inbox)))
+            .with("sent below", each(|stream| stream.below))
+            .with("told", each(|stream| stream.told))
+            .with("tries", each(|stream| stream.tries.into()))
+            .with("history", StateValue::list(history))
+            .with("next number", self.first + self.history.len() as u64)
+            .with("known", StateValue::vector(self.known.iter().copied()))
+            .with("beats", self.beats)
     }
 
     fn has_obligations(&self) -> bool {

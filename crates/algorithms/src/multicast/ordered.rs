@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Lift, NodeId, Protocol, Refused};
+use vorrang_protocol::{Effects, Lift, NodeId, NodeState, Protocol, Refused, StateValue};
 
 use super::body::Body;
 use super::carrier::{Carrier, Up, longest};
@@ -272,6 +272,18 @@ impl<C: Carrier> Protocol for Ordered<C> {
             Timer::Mail(timer) => self.post(fx, |mail, fx| mail.on_timer(timer, fx)),
         }
         self.look(fx);
+    }
+
+    fn state(&self) -> NodeState {
+        let waiting = self.waiting.iter().map(|body| StateValue::shown(body));
+        let state = self
+            .carrier
+            .state()
+            .with("heard", StateValue::vector(self.heard.iter().copied()))
+            .with("waiting", StateValue::list(waiting))
+            .with("full", self.is_full)
+            .beneath("order", self.order.state());
+        self.mail.iter().fold(state, |state, mail| state.beneath("mail", mail.state()))
     }
 
     fn has_obligations(&self) -> bool {

@@ -63,7 +63,7 @@ use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use vorrang_protocol::{Delay, Effects, Group, NodeId};
+use vorrang_protocol::{Delay, Effects, Group, NodeId, NodeState};
 
 use super::body::{Body, Id};
 use super::card::{Card, Demonstration, Flaw, LATENCY, REQUESTS, Setting, Terms};
@@ -216,6 +216,10 @@ impl Carrier for Srm {
     fn has_room(&self) -> bool {
         let own = self.streams.get(&self.me).map_or(0, |own| own.kept.len());
         own < self.window as usize
+    }
+
+    fn state(&self) -> NodeState {
+        self.shown()
     }
 
     fn has_obligations(&self) -> bool {

@@ -43,7 +43,9 @@ use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -200,6 +202,22 @@ impl Protocol for CarvalhoRoucairol {
                 self.enter_if_nothing_is_missing(fx);
             }
         }
+    }
+
+    /// A: whose authorisation it has.
+    fn state(&self) -> NodeState {
+        let (phase, time) = match self.phase {
+            Phase::Outside => ("outside", None),
+            Phase::Waiting { time } => ("waiting", Some(time)),
+            Phase::Inside => ("inside", None),
+        };
+        let authorised = self.group.members().map(|id| u32::from(!self.missing.contains(id)));
+        NodeState::new()
+            .with("phase", phase)
+            .with("our number", time)
+            .with("highest number", self.clock.now())
+            .with("A", StateValue::vector(authorised))
+            .with("deferred", StateValue::list(self.deferred.iter().copied()))
     }
 }
 

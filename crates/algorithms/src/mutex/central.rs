@@ -40,7 +40,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Invariant, Message as _, Never, NodeId, Protocol, Refused, Situation,
+    Effects, Group, Invariant, Message as _, Never, NodeId, NodeState, Protocol, Refused,
+    Situation, StateValue,
 };
 
 use super::card::{
@@ -217,6 +218,23 @@ impl Protocol for Central {
             Message::Reply { number } => self.on_reply(number, fx),
             Message::Release { number } => self.on_release(Ticket { node: from, number }, fx),
         }
+    }
+
+    /// The desk is the coordinator's.
+    fn state(&self) -> NodeState {
+        let phase = match self.phase {
+            Phase::Outside => "outside",
+            Phase::Waiting => "waiting",
+            Phase::Inside => "inside",
+        };
+        let state = NodeState::new().with("phase", phase).with("request", self.number);
+        if self.me != self.coordinator {
+            return state;
+        }
+        let shown = |ticket: &Ticket| (ticket.node, ticket.number);
+        state
+            .with("holder", self.desk.holder.as_ref().map(shown))
+            .with("queue", StateValue::list(self.desk.queue.iter().map(shown)))
     }
 }
 

@@ -38,7 +38,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Invariant, Lift as Up, Never, NodeId, Protocol, Refused, Situation,
+    Effects, Invariant, Lift as Up, Never, NodeId, NodeState, Protocol, Refused, Situation,
 };
 
 use super::card::{
@@ -211,6 +211,16 @@ impl Protocol for EchoLift {
             // A correct node never sends it before the wave.
             (Stage::Before { .. }, Message::Lift(_)) => {}
         }
+    }
+
+    fn state(&self) -> NodeState {
+        let lift = match &self.stage {
+            Stage::Before { wants } => {
+                NodeState::new().with("phase", if *wants { "waiting" } else { "outside" })
+            }
+            Stage::Riding(lift) => lift.state(),
+        };
+        lift.beneath("wave", self.wave.state())
     }
 }
 

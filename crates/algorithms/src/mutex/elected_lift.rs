@@ -34,7 +34,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Invariant, Lift as Up, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, Invariant, Lift as Up, Never, NodeId, NodeState, Protocol, Refused,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -165,6 +167,10 @@ impl Protocol for ElectedLift {
                 self.on_lift(fx, |lift, up| lift.on_message(from, message, up));
             }
         }
+    }
+
+    fn state(&self) -> NodeState {
+        self.lift.state().beneath("election", self.election.state())
     }
 }
 

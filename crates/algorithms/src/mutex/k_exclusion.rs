@@ -47,7 +47,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Needs, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, Group, Needs, Never, NodeId, NodeState, Protocol, Refused, StateValue,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -218,6 +220,20 @@ impl Protocol for KExclusion {
                 self.enter_if_few_owe(fx);
             }
         }
+    }
+
+    fn state(&self) -> NodeState {
+        let (phase, time) = match self.phase {
+            Phase::Outside => ("outside", None),
+            Phase::Waiting { time } => ("waiting", Some(time)),
+            Phase::Inside => ("inside", None),
+        };
+        NodeState::new()
+            .with("phase", phase)
+            .with("our number", time)
+            .with("highest number", self.clock.now())
+            .with("owed", StateValue::vector(self.owed.iter().copied()))
+            .with("deferred", StateValue::vector(self.deferred.iter().copied()))
     }
 }
 

@@ -46,7 +46,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Message as _, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, Group, Message as _, Never, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, EVERYONE, Flaw, Load, MESSAGES, Promises, RESPONSE, SYNC_DELAY,
@@ -214,6 +216,20 @@ impl Protocol for Lamport {
             }
         }
         self.enter_if_first(fx);
+    }
+
+    fn state(&self) -> NodeState {
+        let (phase, time, unheard) = match &self.phase {
+            Phase::Outside => ("outside", None, None),
+            Phase::Waiting { time, unheard } => ("waiting", Some(*time), Some(unheard)),
+            Phase::Inside { time } => ("inside", Some(*time), None),
+        };
+        NodeState::new()
+            .with("phase", phase)
+            .with("clock", self.clock.now())
+            .with("request", time)
+            .with("queue", StateValue::list(self.queue.iter().copied()))
+            .with("unheard", unheard)
     }
 }
 

@@ -41,7 +41,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Invariant, NodeId, Situation};
+use vorrang_protocol::{Invariant, NodeId, NodeState, Situation, StateValue};
 
 use super::card::{BUSIEST, Card, Demonstration, Flaw, MESSAGES, RESPONSE, SYNC_DELAY, Terms};
 use super::raymond::{busiest, messages, response, sync_delay};
@@ -74,6 +74,9 @@ impl Clients for Calls {
     }
     fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+    fn state(&self) -> NodeState {
+        NodeState::new().with("calls", StateValue::set(self.0.iter().copied()))
     }
 }
 
@@ -108,6 +111,9 @@ impl<C: Clients> Clients for Counted<C> {
     }
     fn is_empty(&self) -> bool {
         self.clients.is_empty()
+    }
+    fn state(&self) -> NodeState {
+        self.clients.state().with("passed over", StateValue::list(self.passed.iter().copied()))
     }
 }
 

@@ -40,7 +40,9 @@ use alloc::string::String;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Invariant, Never, NodeId, NodeSet, Protocol, Refused, Situation};
+use vorrang_protocol::{
+    Effects, Invariant, Never, NodeId, NodeSet, NodeState, Protocol, Refused, Situation,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -189,6 +191,15 @@ impl Protocol for MaekawaBasic {
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         self.hear_at_home(from, message, fx);
+    }
+
+    fn state(&self) -> NodeState {
+        self.phase
+            .state()
+            .with("clock", self.clock.now())
+            .with("locks", &self.locked)
+            .and(self.arbiter.state("locked for"))
+            .and(self.rota.state())
     }
 }
 

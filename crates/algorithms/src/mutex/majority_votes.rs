@@ -83,7 +83,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Invariant, Never, NodeId, NodeSet, Protocol, Refused, Situation,
+    Effects, Group, Invariant, Never, NodeId, NodeSet, NodeState, Protocol, Refused, Situation,
+    StateValue,
 };
 
 use super::card::{
@@ -342,6 +343,18 @@ impl Protocol for MajorityVotes {
             fx.send(other, Message::Release { time });
         }
         self.hear_at_home(self.me, Message::Release { time }, fx);
+    }
+
+    /// `over`: up to which time the requests of each node are done with.
+    fn state(&self) -> NodeState {
+        self.phase
+            .state()
+            .with("clock", self.clock.now())
+            .with("votes", &self.votes)
+            .with("inquired", &self.inquired)
+            .and(self.arbiter.state("voted for"))
+            .with("asked back", self.asked_back)
+            .with("over", StateValue::vector(self.over.iter().copied()))
     }
 
     /// The vote, and the clock: an arbiter that has forgotten the holder of its vote gives a second

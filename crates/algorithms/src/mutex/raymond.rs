@@ -47,7 +47,7 @@
 
 use alloc::collections::VecDeque;
 
-use vorrang_protocol::{Invariant, NodeId};
+use vorrang_protocol::{Invariant, NodeId, NodeState, StateValue};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -97,6 +97,11 @@ impl Clients for Queue {
     }
     fn is_empty(&self) -> bool {
         self.waiting.is_empty()
+    }
+    fn state(&self) -> NodeState {
+        let queue = StateValue::list(self.waiting.iter().copied());
+        let state = NodeState::new().with("queue", queue);
+        if self.greedy == 0 { state } else { state.with("may go first", self.ahead) }
     }
 }
 

@@ -39,7 +39,9 @@ use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, EVERYONE, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY,
@@ -235,6 +237,23 @@ impl Protocol for ClaimedExclusion {
                 self.on_reply(from, time, fx);
             }
         }
+    }
+
+    fn state(&self) -> NodeState {
+        let (phase, claim, time, missing) = match &self.phase {
+            Phase::Outside => ("outside", None, None, None),
+            Phase::Waiting { claim, time, missing } => {
+                ("waiting", Some(claim), Some(*time), Some(missing))
+            }
+            Phase::Inside { claim } => ("inside", Some(claim), None, None),
+        };
+        NodeState::new()
+            .with("phase", phase)
+            .with("claim", claim.map(|claim| StateValue::shown(claim)))
+            .with("our number", time)
+            .with("highest number", self.clock.now())
+            .with("awaits reply", missing)
+            .with("deferred", StateValue::list(self.deferred.iter().copied()))
     }
 }
 

@@ -47,7 +47,9 @@ use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, EVERYONE, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Terms,
@@ -213,6 +215,20 @@ impl Protocol for RicartAgrawala {
                 self.on_reply(from, time, fx);
             }
         }
+    }
+
+    fn state(&self) -> NodeState {
+        let (phase, time, missing) = match &self.phase {
+            Phase::Outside => ("outside", None, None),
+            Phase::Waiting { time, missing } => ("waiting", Some(*time), Some(missing)),
+            Phase::Inside => ("inside", None, None),
+        };
+        NodeState::new()
+            .with("phase", phase)
+            .with("our number", time)
+            .with("highest number", self.clock.now())
+            .with("awaits reply", missing)
+            .with("deferred", StateValue::list(self.deferred.iter().copied()))
     }
 }
 

@@ -48,7 +48,9 @@ use core::mem;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, Group, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{
+    Delay, Effects, Group, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Setting,
@@ -337,6 +339,34 @@ impl Protocol for RicartAgrawalaProbing {
                 }
             }
         }
+    }
+
+    fn state(&self) -> NodeState {
+        let (phase, time, missing) = match &self.phase {
+            Phase::Outside => ("outside", None, None),
+            Phase::Waiting { time, missing } => ("waiting", Some(*time), Some(missing)),
+            Phase::Inside => ("inside", None, None),
+        };
+        let missing = missing.map(|missing| {
+            StateValue::list(missing.iter().map(|(&node, missing)| {
+                let how = match missing {
+                    Missing::Asked(Patience::Once) => "asked",
+                    Missing::Asked(Patience::NoMore) => "asked again",
+                    Missing::PutOff => "put off",
+                    Missing::Probed(Patience::Once) => "probed",
+                    Missing::Probed(Patience::NoMore) => "probed again",
+                };
+                (node, how)
+            }))
+        });
+        let deferred = self.deferred.iter().map(|(&node, &time)| (time, node));
+        NodeState::new()
+            .with("phase", phase)
+            .with("our number", time)
+            .with("highest number", self.clock.now())
+            .with("awaits reply", missing)
+            .with("deferred", StateValue::list(deferred))
+            .with("down", &self.down)
     }
 
     /// The clock lies on stable storage.

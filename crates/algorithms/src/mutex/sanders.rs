@@ -47,7 +47,7 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Invariant, NodeId, NodeSet};
+use vorrang_protocol::{Invariant, NodeId, NodeSet, NodeState, StateValue};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -84,6 +84,12 @@ impl Structure for Informed {
         self.tracked.contains(asker)
     }
     fn turn(&mut self) {}
+    fn sets(&self) -> NodeState {
+        NodeState::new()
+            .with("R", StateValue::set(self.sets.asks.iter().copied()))
+            .with("I", StateValue::set(self.sets.informs.iter().copied()))
+            .with("St", &*self.tracked)
+    }
 }
 
 /// For each node the nodes that inform it of their exits.

@@ -63,7 +63,9 @@ use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Invariant, Never, NodeId, Protocol, Refused, Situation};
+use vorrang_protocol::{
+    Effects, Group, Invariant, Never, NodeId, NodeState, Protocol, Refused, Situation, StateValue,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting,
@@ -321,6 +323,27 @@ impl Protocol for Singhal {
             Message::Token(token) if token.0.len() == self.known.len() => self.on_token(token, fx),
             Message::Token(_) => {}
         }
+    }
+
+    /// SV: every node's state as far as this one knows it, its own included (R: requests, E: executes,
+    /// H: holds the idle token, N: none of these); those of all nodes, one below the other, are the
+    /// state matrix. TSV and TSN are on the token.
+    fn state(&self) -> NodeState {
+        let (own, token) = match &self.phase {
+            Phase::Outside => ("N", None),
+            Phase::Waiting => ("R", None),
+            Phase::Holding(token) => ("H", Some(token)),
+            Phase::Inside(token) => ("E", Some(token)),
+        };
+        let mark = |word: &Word| if word.is_marked { "R" } else { "N" };
+        let known = (0..).map(NodeId).zip(&self.known);
+        let known = known.map(|(id, word)| if id == self.me { own } else { mark(word) });
+        let numbers = |words: &[Word]| StateValue::vector(words.iter().map(|word| word.number));
+        NodeState::new()
+            .with("SV", StateValue::vector(known))
+            .with("SN", numbers(&self.known))
+            .with("TSV", token.map(|Token(words)| StateValue::vector(words.iter().map(mark))))
+            .with("TSN", token.map(|Token(words)| numbers(words)))
     }
 }
 

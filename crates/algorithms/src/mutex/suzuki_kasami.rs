@@ -55,7 +55,8 @@ use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Invariant, Never, NodeId, NodeSet, Protocol, Refused, Situation,
+    Effects, Group, Invariant, Never, NodeId, NodeSet, NodeState, Protocol, Refused, Situation,
+    StateValue,
 };
 
 use super::card::{
@@ -271,6 +272,24 @@ impl Protocol for SuzukiKasami {
             Message::Privilege(token) if token.fits(self.group) => self.on_token(token, fx),
             Message::Privilege(_) => {}
         }
+    }
+
+    /// LN and Q are on the token.
+    fn state(&self) -> NodeState {
+        let (phase, token) = match &self.phase {
+            Phase::Outside => ("outside", None),
+            Phase::Waiting => ("waiting", None),
+            Phase::Holding(token) => ("outside", Some(token)),
+            Phase::Inside(token) => ("inside", Some(token)),
+        };
+        let served = token.map(|token| StateValue::vector(token.served.iter().copied()));
+        let queue = token.map(|token| StateValue::list(token.queue.iter().copied()));
+        NodeState::new()
+            .with("phase", phase)
+            .with("token", token.is_some())
+            .with("RN", StateValue::vector(self.asked.iter().copied()))
+            .with("LN", served)
+            .with("Q", queue)
     }
 }
 

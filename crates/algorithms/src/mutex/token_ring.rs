@@ -68,7 +68,9 @@ use core::fmt;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, Group, Invariant, NodeId, Protocol, Refused, Situation};
+use vorrang_protocol::{
+    Delay, Effects, Group, Invariant, NodeId, NodeState, Protocol, Refused, Situation, StateValue,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting,
@@ -342,6 +344,22 @@ impl Protocol for TokenRing {
         if self.resting.remove(&resource) {
             self.pass_on(resource, self.group.size(), None, fx);
         }
+    }
+
+    /// The tokens that rest here, and for whom those that are used here are reserved.
+    fn state(&self) -> NodeState {
+        let (phase, next, missed) = match self.phase {
+            Phase::Outside => ("outside", None, None),
+            Phase::Waiting { next, missed } => ("waiting", Some(next), Some(missed)),
+            Phase::Inside => ("inside", None, None),
+        };
+        let shown = |(&resource, kept): (&u32, &Reservation)| (resource, kept.priority, kept.node);
+        NodeState::new()
+            .with("phase", phase)
+            .with("waits for token", next)
+            .with("missed", missed)
+            .with("tokens at rest", StateValue::set(self.resting.iter().copied()))
+            .with("reserved", StateValue::list(self.kept_for.iter().map(shown)))
     }
 }
 

@@ -17,7 +17,8 @@ use core::hash::Hash;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Message as _, Never, NodeId, NodeSet, Protocol, Refused, Situation,
+    Effects, Message as _, Never, NodeId, NodeSet, NodeState, Protocol, Refused, Situation,
+    StateValue,
 };
 
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
@@ -56,6 +57,8 @@ pub trait Clients: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn next(&mut self, me: NodeId, last: NodeId) -> Option<NodeId>;
     /// Whether it is empty.
     fn is_empty(&self) -> bool;
+    /// They, under their name.
+    fn state(&self) -> NodeState;
 }
 
 /// The state of a node's application.
@@ -156,6 +159,22 @@ impl<C: Clients> Protocol for TreeToken<C> {
         let last = if message == Message::Token { from } else { self.me };
         self.assign(last, fx);
         self.ask(fx);
+    }
+
+    /// HOLDER, ASKED and whoever waits: Raymond's variables.
+    fn state(&self) -> NodeState {
+        let phase = match self.phase {
+            Phase::Outside => "outside",
+            Phase::Waiting => "waiting",
+            Phase::Inside => "inside",
+        };
+        let is_here = self.holder == self.me;
+        let holder: StateValue = if is_here { "self".into() } else { self.holder.into() };
+        NodeState::new()
+            .with("phase", phase)
+            .with("holder", holder)
+            .and(self.clients.state())
+            .with("asked", self.asked)
     }
 }
 

@@ -38,7 +38,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
-use vorrang_protocol::{Group, NodeId, NodeSet};
+use vorrang_protocol::{Group, NodeId, NodeSet, NodeState, StateValue};
 
 use crate::unfit::Unfit;
 pub use triangle::Scheme;
@@ -211,6 +211,12 @@ impl QuorumSchedule {
     /// Whose turn it is, lowest node first.
     pub fn quorum(&self) -> &[NodeId] {
         &self.quorums[self.turn]
+    }
+
+    /// The quorum, and which of several it is.
+    pub(crate) fn state(&self) -> NodeState {
+        let state = NodeState::new().with("quorum", StateValue::set(self.quorum().iter().copied()));
+        if self.quorums.len() == 1 { state } else { state.with("turn", self.turn) }
     }
 
     /// Goes on to the next.

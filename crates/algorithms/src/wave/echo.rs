@@ -53,7 +53,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Graph, Invariant, Message as _, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, Graph, Invariant, Message as _, Never, NodeId, NodeState, Protocol, Refused,
+};
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, TREE_DEPTH, Terms};
 use super::invariants::{Echoing, Phase, Red, invariants};
@@ -206,6 +208,16 @@ impl Protocol for Echo {
             (Colour::White | Colour::Green, _) => {}
         }
         self.echo_if_all_answered(fx);
+    }
+
+    fn state(&self) -> NodeState {
+        let (colour, red) = match &self.colour {
+            Colour::White => ("white", None),
+            Colour::Red(red) => ("red", Some(red)),
+            Colour::Green => ("green", None),
+        };
+        let state = NodeState::new().with("colour", colour).with("initiator", self.is_initiator);
+        red.into_iter().fold(state, |state, red| state.and(red.state()))
     }
 }
 

@@ -57,7 +57,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Graph, Invariant, Message as _, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, Graph, Invariant, Message as _, Never, NodeId, NodeState, Protocol, Refused,
+};
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, TREE_DEPTH, Terms};
 use super::echo::tree_depth;
@@ -220,6 +222,16 @@ impl Protocol for EchoTaboo {
             (Colour::White, _) | (Colour::Green { .. }, Message::Echo(_)) => {}
         }
         self.echo_if_all_answered(fx);
+    }
+
+    fn state(&self) -> NodeState {
+        let state =
+            |colour| NodeState::new().with("colour", colour).with("initiator", self.is_initiator);
+        match &self.colour {
+            Colour::White => state("white"),
+            Colour::Red(red) => state("red").and(red.state()),
+            Colour::Green { parent } => state("green").with("parent", *parent),
+        }
     }
 }
 

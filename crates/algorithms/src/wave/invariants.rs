@@ -4,7 +4,7 @@ use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Invariant, NodeId, Protocol, Situation};
+use vorrang_protocol::{Invariant, NodeId, NodeState, Protocol, Situation, StateValue};
 
 use super::Gathered;
 
@@ -19,6 +19,14 @@ pub(super) struct Red {
 }
 
 impl Red {
+    /// As it is shown.
+    pub(super) fn state(&self) -> NodeState {
+        NodeState::new()
+            .with("parent", self.parent)
+            .with("awaits", StateValue::set(self.pending.iter().copied()))
+            .with("gathered", (self.gathered.count, self.gathered.sum))
+    }
+
     /// Whether an answer is awaited over the link to this node, and now no longer.
     pub(super) fn takes_answer(&mut self, from: NodeId) -> bool {
         let place = self.pending.binary_search(&from);

@@ -27,6 +27,8 @@ use vorrang_protocol::{Graph, Group, Guard, Monitor, NodeId};
 use vorrang_testkit::compare_or_rewrite;
 use vorrang_trace::Stage;
 
+use crate::shown;
+
 struct Play<'a> {
     script: &'a str,
     setup: &'a Setup,
@@ -51,7 +53,9 @@ impl Play<'_> {
             (nodes, guards)
         };
         let mut stage = Stage::new(nodes, monitor).guarded(guards).with_order(self.order);
+        let fresh = stage.clone();
         let played = stage.play(self.script).map_err(Unfit)?;
+        shown::differ(entry.card.name, fresh, self.script);
         Ok(format!("{played}= {} messages\n", stage.messages()))
     }
 }

@@ -3,3 +3,4 @@
 mod costs;
 mod entries;
 mod golden;
+mod shown;

@@ -206,6 +206,10 @@ impl Session {
             }
             "undo" => self.undo(count(rest)?)?,
             "redo" => self.redo(count(rest)?)?,
+            "state" if rest == "--json" => {
+                let look = serde_json::to_string(&self.staged.look());
+                self.tell(&format!("{}\n", look.map_err(|why| why.to_string())?))?;
+            }
             "state" => self.tell(&view::state(&self.staged.look(), self.width()))?,
             "next" => self.show_next(usize::MAX)?,
             "history" => self.tell(&self.history())?,

@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use vorrang_experiment::problem::Glance as Look;
-use vorrang_experiment::story_from_trace::plain;
+use vorrang_experiment::problem::{Glance as Look, NodeLook};
+use vorrang_experiment::state_table::table;
+use vorrang_node::state_text;
 use vorrang_node::terminal::{BOLD, DIM, RESET, screen};
 
 /// Lines of a list that is shown unasked.
@@ -31,7 +32,9 @@ What happens next, by its number in the list or in words:
 Besides:
   undo [N]         take back the last step, or N
   redo [N]         take them again
-  state            all nodes, messages and timers
+  state            all nodes, messages and timers; what the last step
+                   has changed has a star before it
+  state --json     the same for programs, in one line
   next             all that can happen next
   history          the script so far
   save FILE        write the script and its answers; save! overwrites
@@ -56,14 +59,11 @@ pub(super) fn next(options: &[String], most: usize) -> String {
     text
 }
 
-/// Nodes, messages and timers.
+/// Nodes, messages and timers. What the last step has changed has a star before it.
 pub(super) fn state(Look { nodes, flight, timers }: &Look, width: usize) -> String {
-    let mut text = String::new();
-    for (id, (is_up, shown)) in nodes.iter().enumerate() {
-        let shown = plain(shown);
-        let shown = if *is_up { shown } else { format!("is down; comes up with {shown}") };
-        wrap(&mut text, &format!("node {id}"), &shown, width);
-    }
+    let label = |it: &NodeLook| format!("node {}{}", it.node, if it.up { "" } else { " (down)" });
+    let rows: Vec<_> = nodes.iter().map(|it| (label(it), &it.state, Some(&it.before))).collect();
+    let mut text = state_text::text(&table(&rows), width);
     for (title, list) in [("in flight", flight), ("timers", timers)] {
         let shown = if list.is_empty() { "none".to_owned() } else { list.join("; ") };
         wrap(&mut text, title, &shown, width);
@@ -98,6 +98,8 @@ fn wrap(text: &mut String, title: &str, words: &str, columns: usize) {
 
 #[cfg(test)]
 mod tests {
+    use vorrang_protocol::{NodeId, NodeState, StateValue};
+
     use super::*;
 
     fn bare(text: &str) -> String {
@@ -106,11 +108,19 @@ mod tests {
 
     #[test]
     fn a_state_keeps_within_the_width() {
-        let nodes = vec![(true, "word, ".repeat(40)), (false, "x".repeat(100))];
+        let node = |id: u32, up, queue: usize| {
+            let queue = StateValue::list(0..queue as u64);
+            let state = NodeState::new().with("queue", queue).with("phase", "outside");
+            NodeLook { node: NodeId(id), up, before: state.clone(), state }
+        };
+        let nodes = vec![node(0, true, 100), node(1, false, 1)];
         let look = Look { nodes, flight: vec!["0 -> 1 A".to_owned()], timers: Vec::new() };
-        let text = bare(&state(&look, WIDTH));
-        assert!(text.lines().filter(|line| !line.contains("xxx")).all(|line| line.len() <= WIDTH));
-        assert!(text.ends_with("in flight  0 -> 1 A\ntimers     none\n"), "{text}");
+        for width in [40, WIDTH] {
+            let text = bare(&state(&look, width));
+            assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
+            assert!(text.contains("node 1 (down)") && text.contains("98 99"), "{text}");
+            assert!(text.ends_with("in flight  0 -> 1 A\ntimers     none\n"), "{text}");
+        }
     }
 
     #[test]

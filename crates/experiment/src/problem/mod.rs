@@ -52,7 +52,7 @@ pub use retrace::{Retraced, Watching, sides};
 pub use scene::Scene;
 pub(crate) use simulate::{Extent, measure, observe, overhear, record};
 pub use simulate::{Kinds, header, run_header};
-pub use staged::{Ahead, Look as Glance, Staged};
+pub use staged::{Ahead, Look as Glance, NodeLook, Staged};
 pub(crate) use subject::SubjectOf;
 pub use verify::{Looked, Query, Watcher};
 

@@ -1,7 +1,7 @@
 //! A recorded run, done once more: compiled once for every problem.
 
 use vorrang_erased::AnyNode;
-use vorrang_protocol::{Data, NodeId};
+use vorrang_protocol::{Data, NodeId, NodeState, Protocol as _};
 use vorrang_trace::replay::{Cast, said};
 use vorrang_trace::{Objection, Recording, replay};
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 
 /// A callback with the state of a node after each of its events: after the record at that place, or
 /// after its start.
-pub type Watching<'a> = &'a mut dyn FnMut(Option<usize>, NodeId, &dyn Fn() -> String);
+pub type Watching<'a> = &'a mut dyn FnMut(Option<usize>, NodeId, &dyn Fn() -> NodeState);
 
 /// The result.
 #[derive(Debug)]
@@ -32,7 +32,7 @@ pub(super) fn retrace<C: Data, N: Data>(
     };
     let cast = Cast::new(run.header.nodes, fresh).only(only).reading(&AnyNode::message);
     let again = replay(&cast, &run.lines, run.is_whole(), &mut |place, id, node| {
-        watch(place, id, &|| format!("{node:?}"));
+        watch(place, id, &|| node.state());
     });
     Ok(again.map_or_else(Retraced::Other, Retraced::Same))
 }

@@ -2,11 +2,14 @@
 
 use std::time::Instant;
 
+use serde::Serialize;
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::NodeOf;
 use vorrang_check::{Ask, Faults, Plan, Stray, System};
-use vorrang_protocol::{Guard, Occurrence, Order, Protocol, Transition, Violation};
+use vorrang_protocol::{
+    Guard, NodeId, NodeState, Occurrence, Order, Protocol, Transition, Violation,
+};
 use vorrang_trace::Stage;
 
 use super::{ProblemDriver, Watcher, graph, verify};
@@ -35,14 +38,29 @@ pub trait Staged {
 }
 
 /// The state of a stepped run.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Look {
-    /// Each with whether it is up.
-    pub nodes: Vec<(bool, String)>,
+    /// All of them.
+    pub nodes: Vec<NodeLook>,
     /// Messages on their way.
+    #[serde(rename = "in_flight")]
     pub flight: Vec<String>,
     /// Timers that run.
     pub timers: Vec<String>,
+}
+
+/// The state of a node; that of one that is down, as it would come up again.
+#[derive(Debug, Serialize)]
+pub struct NodeLook {
+    /// Its number.
+    pub node: NodeId,
+    /// Whether it is up.
+    pub up: bool,
+    /// Its variables.
+    pub state: NodeState,
+    /// Those that it had before the last step.
+    #[serde(skip)]
+    pub before: NodeState,
 }
 
 /// The answer of the checker.
@@ -66,6 +84,8 @@ struct StagedOf<Q: ProblemDriver> {
     guards: Vec<Guard<NodeOf<Q>>>,
     first: Stage<NodeOf<Q>, Q::Watch>,
     now: Stage<NodeOf<Q>, Q::Watch>,
+    /// The states of all nodes before the last step.
+    before: Vec<NodeState>,
 }
 
 pub(super) fn stage<Q: ProblemDriver>(
@@ -81,7 +101,12 @@ pub(super) fn stage<Q: ProblemDriver>(
     commands.sort();
     commands.dedup();
     let now = first.clone();
-    Box::new(StagedOf::<Q> { card, flaw, setup, commands, nodes, guards, first, now })
+    let before = states::<Q>(&now);
+    Box::new(StagedOf::<Q> { card, flaw, setup, commands, nodes, guards, first, now, before })
+}
+
+fn states<Q: ProblemDriver>(stage: &Stage<NodeOf<Q>, Q::Watch>) -> Vec<NodeState> {
+    stage.nodes().map(|(_, _, node)| node.state()).collect()
 }
 
 impl<Q: ProblemDriver> Staged for StagedOf<Q> {
@@ -89,18 +114,31 @@ impl<Q: ProblemDriver> Staged for StagedOf<Q> {
         &self.setup
     }
     fn step(&mut self, line: &str) -> Result<&str, String> {
+        let before = states::<Q>(&self.now);
         self.now.step(line)?;
+        self.before = before;
         Ok(self.now.said())
     }
     fn reset(&mut self) {
         self.now = self.first.clone();
+        self.before = states::<Q>(&self.now);
     }
     fn options(&self) -> Vec<String> {
         self.now.options(&self.commands)
     }
     fn look(&self) -> Look {
         Look {
-            nodes: self.now.nodes().map(|(_, is_up, it)| (is_up, format!("{it:?}"))).collect(),
+            nodes: self
+                .now
+                .nodes()
+                .zip(&self.before)
+                .map(|((node, up, it), before)| NodeLook {
+                    node,
+                    up,
+                    state: it.state(),
+                    before: before.clone(),
+                })
+                .collect(),
             flight: self.now.flight(),
             timers: self.now.timers(),
         }

@@ -4,7 +4,9 @@ use alloc::format;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use vorrang_protocol::{Delay, Effects, Group, Invariant, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Delay, Effects, Group, Invariant, NodeId, NodeState, Protocol, Refused, StateValue,
+};
 
 use crate::election::bully::{Bully, Message, Timeouts};
 use crate::election::{Command, Notice};
@@ -137,5 +139,9 @@ impl Protocol for Unguarded {
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.hold_election(fx);
+    }
+
+    fn state(&self) -> NodeState {
+        NodeState::new().with("holds", StateValue::list(self.held.iter().copied()))
     }
 }

@@ -22,7 +22,7 @@
 
 use core::time::Duration;
 
-use vorrang_protocol::{Delay, Effects, NodeId, NodeSet};
+use vorrang_protocol::{Delay, Effects, NodeId, NodeSet, NodeState};
 
 use super::message::{Message, Timer, Word};
 use super::{Application, Exclusive, Locks};
@@ -68,6 +68,17 @@ pub(super) struct LeaseState {
     answered: NodeSet,
     /// The question that its lease began with, if it has one.
     pub(super) valid: Option<u32>,
+}
+
+impl LeaseState {
+    /// As it is shown.
+    pub(super) fn state(&self) -> NodeState {
+        NodeState::new()
+            .with("question", self.round)
+            .with("open", self.is_open)
+            .with("answered", &self.answered)
+            .with("valid since", self.valid)
+    }
 }
 
 impl<P: Exclusive> Locks<P> {

@@ -118,16 +118,21 @@ where
     }
 }
 
+impl<M: fmt::Display> fmt::Display for Word<M> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.own() {
+            Ok(place) => f.write_str(OWN[place]),
+            Err(message) => message.fmt(f),
+        }
+    }
+}
+
 impl<V: fmt::Display, M: fmt::Display> fmt::Display for Message<V, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Views(message) => message.fmt(f),
             Self::Within { view, clock, word } => {
-                match word.own() {
-                    Ok(place) => f.write_str(OWN[place]),
-                    Err(message) => message.fmt(f),
-                }?;
-                write!(f, " [view {view}, clock {clock}]")
+                write!(f, "{word} [view {view}, clock {clock}]")
             }
         }
     }

@@ -69,6 +69,7 @@ mod forgetful;
 mod lease;
 pub mod message;
 pub mod rebuild;
+mod shown;
 pub mod spec;
 mod values;
 
@@ -77,7 +78,9 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
-use vorrang_protocol::{Effects, Group, GroupView, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, Group, GroupView, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
+};
 
 use self::effects::{Among, ViewLayerEffects};
 pub use self::forgetful::without_memory;
@@ -460,6 +463,10 @@ impl<P: Exclusive> Protocol for Locks<P> {
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.below(fx, |views, beneath| views.on_restart(beneath));
+    }
+
+    fn state(&self) -> NodeState {
+        self.shown()
     }
 
     fn group_view(&self) -> Option<GroupView> {

@@ -9,11 +9,11 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, NodeId};
+use vorrang_protocol::{Group, NodeId, NodeState, StateValue};
 
 use super::Act;
 use crate::multicast::Text;
-use crate::multicast::body::{Body, Shared};
+use crate::multicast::body::{Body, Id, Shared};
 
 /// The state of a member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -33,6 +33,18 @@ struct Waiting {
 }
 
 impl Causal {
+    /// D: how many of each it has delivered; and what waits, with the past that it waits for.
+    pub(super) fn state(&self) -> NodeState {
+        let waiting = self.waiting.iter().map(|it| {
+            let past = StateValue::Vector(it.past.0.iter().map(|&count| count.into()).collect());
+            let id = Id { from: it.from, number: it.number };
+            (StateValue::shown(&id), past, StateValue::shown(&it.text))
+        });
+        NodeState::new()
+            .with("D", StateValue::vector(self.delivered.iter().copied()))
+            .with("held back", StateValue::list(waiting))
+    }
+
     pub(super) fn new(group: Group) -> Self {
         Self { delivered: vec![0; group.size() as usize], waiting: Vec::new() }
     }

@@ -14,7 +14,7 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, NodeId};
+use vorrang_protocol::{Group, NodeId, NodeState, StateValue};
 
 use super::Act;
 use crate::multicast::Text;
@@ -35,6 +35,18 @@ pub struct Lamport {
 }
 
 impl Lamport {
+    /// The clock, the last stamp that was heard of each, and the queue by stamp.
+    pub(super) fn state(&self) -> NodeState {
+        let queue = self.queue.iter();
+        let queue = queue.map(|(&stamp, (number, text))| (stamp, *number, StateValue::shown(text)));
+        NodeState::new()
+            .with("clock", self.clock)
+            .with("last stamps", StateValue::vector(self.last.iter().copied()))
+            .with("queue", StateValue::list(queue))
+            .with("owes", self.owes)
+            .with("own", self.own)
+    }
+
     pub(super) fn new(me: NodeId, group: Group) -> Self {
         let last = vec![0; group.size() as usize];
         Self { me, clock: 0, last, queue: BTreeMap::new(), owes: (0, NodeId(0)), own: 0 }

@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{Effects, Group, Never, NodeId, NodeState, Protocol, Refused};
 
 use super::Text;
 use super::body::Body;
@@ -83,6 +83,18 @@ impl Order {
             Ordering::Token => Self::Token(Token::new(me, group)),
             Ordering::Lamport => Self::Lamport(Lamport::new(me, group)),
             Ordering::Skeen => Self::Skeen(Skeen::new(me, group)),
+        }
+    }
+
+    /// Its variables, under their names.
+    pub fn state(&self) -> NodeState {
+        match self {
+            Self::Fifo => NodeState::new(),
+            Self::Causal(order) => order.state(),
+            Self::Sequencer(order) => order.state(),
+            Self::Token(order) => order.state(),
+            Self::Lamport(order) => order.state(),
+            Self::Skeen(order) => order.state(),
         }
     }
 

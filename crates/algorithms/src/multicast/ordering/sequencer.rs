@@ -11,7 +11,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, NodeState, StateValue};
 
 use super::Act;
 use crate::multicast::Text;
@@ -37,6 +37,20 @@ pub struct Sequencer {
 }
 
 impl Sequencer {
+    /// The order that is known, and what is here without a place in it or before its turn.
+    pub(super) fn state(&self) -> NodeState {
+        let ids = |ids: &mut dyn Iterator<Item = &Id>| {
+            StateValue::List(ids.map(|id| StateValue::shown(id)).collect())
+        };
+        let here = self.here.iter();
+        let here = here.map(|(id, text)| (StateValue::shown(id), StateValue::shown(text)));
+        NodeState::new()
+            .with("order", ids(&mut self.next.iter()))
+            .with("here", StateValue::list(here))
+            .with("unnamed", ids(&mut self.unnamed.iter()))
+            .with("own", self.own)
+    }
+
     pub(super) fn new(me: NodeId) -> Self {
         let (next, here) = (VecDeque::new(), BTreeMap::new());
         Self { me, next, here, unnamed: Vec::new(), own: 0 }

@@ -15,7 +15,7 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, NodeId};
+use vorrang_protocol::{Group, NodeId, NodeState, StateValue};
 
 use super::{Act, Letter};
 use crate::multicast::Text;
@@ -43,6 +43,23 @@ struct Waiting {
 }
 
 impl Skeen {
+    /// The queue by place, what is final marked so, and the proposals for its own messages.
+    pub(super) fn state(&self) -> NodeState {
+        let line = self.line.iter().map(|((place, id), it)| {
+            let how = if it.is_final { "final" } else { "proposed" };
+            (StateValue::shown(id), (place.clock, place.by, how), StateValue::shown(&it.text))
+        });
+        let proposals = self
+            .proposals
+            .iter()
+            .map(|(&number, &(count, place))| (number, count, (place.clock, place.by)));
+        NodeState::new()
+            .with("clock", self.clock)
+            .with("queue", StateValue::list(line))
+            .with("proposals", StateValue::list(proposals))
+            .with("own", self.own)
+    }
+
     pub(super) fn new(me: NodeId, group: Group) -> Self {
         let (line, places, proposals) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
         Self { me, group, clock: 0, line, places, proposals, own: 0 }

@@ -15,7 +15,7 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, NodeId};
+use vorrang_protocol::{Group, NodeId, NodeState, StateValue};
 
 use super::{Act, Letter};
 use crate::multicast::Text;
@@ -55,6 +55,24 @@ struct Delivery {
 }
 
 impl Token {
+    /// The token with the next place to give, where it is; and what waits for it.
+    pub(super) fn state(&self) -> NodeState {
+        let early = self
+            .early
+            .iter()
+            .map(|(&place, it)| (place, (it.from, it.number), StateValue::shown(&it.text)));
+        let own = self.own.iter().map(|text| StateValue::shown(text));
+        NodeState::new()
+            .with("token", self.next_place)
+            .with("last requester", self.last)
+            .with("asking", self.is_asking)
+            .with("heir", self.heir)
+            .with("own", StateValue::list(own))
+            .with("placed", self.placed)
+            .with("next place", self.next)
+            .with("too early", StateValue::list(early))
+    }
+
     pub(super) fn new(me: NodeId, group: Group) -> Self {
         Self {
             me,

@@ -10,7 +10,7 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, NodeState, StateValue, show_duration_ns};
 
 use crate::multicast::carrier::{links, longest};
 use crate::setup::{Distances, Setup};
@@ -53,6 +53,18 @@ struct Peer {
 }
 
 impl Map {
+    /// The clock, and what was measured of others: distance, answers, and its clock with this
+    /// member's when that was heard.
+    pub(in crate::multicast) fn state(&self) -> NodeState {
+        let state = NodeState::new().with("ticks", self.ticks).with("began", self.began);
+        let Way::Measured { peers, .. } = &self.way else { return state };
+        let peers = peers.iter().map(|(&id, peer)| {
+            let distance = peer.distance.map(|it| show_duration_ns(it.as_nanos() as u64));
+            (id, (distance, peer.answers, peer.echo))
+        });
+        state.with("distances", StateValue::list(peers))
+    }
+
     pub(in crate::multicast) fn of(me: NodeId, setup: &Setup) -> Self {
         let others = setup.group.size() - 1;
         let way = match (setup.distances, links(me, setup)) {

@@ -5,4 +5,5 @@ pub mod message;
 pub mod pace;
 pub(super) mod recovery;
 pub(super) mod sessions;
+mod shown;
 pub(super) mod stream;

@@ -1,6 +1,7 @@
 //! How long to wait before asking and before answering: the parameters of SRM, fixed or learnt.
 
 use core::time::Duration;
+use vorrang_protocol::NodeState;
 
 use crate::setup::Waits;
 
@@ -67,6 +68,17 @@ pub(in crate::multicast) struct Experience {
     pub(in crate::multicast) sent: bool,
     /// Whether all duplicates came from further away.
     pub(in crate::multicast) is_closest: bool,
+}
+
+impl AdaptiveFactors {
+    /// What was learnt: C1 and C2 (D1 and D2), in thousandths, duplicates and delay.
+    pub(in crate::multicast) fn state(&self) -> NodeState {
+        NodeState::new()
+            .with("start", self.factors.start)
+            .with("width", self.factors.width)
+            .with("duplicates", self.duplicates)
+            .with("delay", self.delay)
+    }
 }
 
 impl Pace {

@@ -8,7 +8,7 @@
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Lift, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{Effects, Group, Lift, Never, NodeId, NodeState, Protocol, Refused};
 
 use crate::flaw::Mistake;
 use crate::mutex::central::{self, Central};
@@ -138,5 +138,9 @@ impl Protocol for Talkative {
             }
             Message::Told => {}
         }
+    }
+
+    fn state(&self) -> NodeState {
+        self.node.state()
     }
 }

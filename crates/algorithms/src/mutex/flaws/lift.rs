@@ -1,6 +1,6 @@
 //! Known mistakes in the lift.
 
-use vorrang_protocol::{Invariant, NodeId};
+use vorrang_protocol::{Invariant, NodeId, NodeState};
 
 use crate::mutex::lift::{Calls, Counted, PASSED_OVER, nobody_passed_over_too_often, with};
 use crate::mutex::tree_token::{Clients, TreeToken};
@@ -20,6 +20,9 @@ impl Clients for LowestFirst {
     }
     fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+    fn state(&self) -> NodeState {
+        self.0.state()
     }
 }
 

@@ -1,6 +1,8 @@
 //! Mistakes of Ricart–Agrawala with probes.
 
-use vorrang_protocol::{Effect, Effects, NodeId, NodeSet, Outbox, Protocol, Refused, Relay};
+use vorrang_protocol::{
+    Effect, Effects, NodeId, NodeSet, NodeState, Outbox, Protocol, Refused, Relay,
+};
 
 use crate::flaw::Mistake;
 use crate::mutex::Command;
@@ -68,5 +70,9 @@ impl Protocol for ClockForgotten {
     }
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         self.0.on_timer(timer, &mut Relay::<Self, _, _>::new(fx));
+    }
+
+    fn state(&self) -> NodeState {
+        self.0.state()
     }
 }

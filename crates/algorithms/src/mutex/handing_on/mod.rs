@@ -15,7 +15,7 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::mem;
 
-use vorrang_protocol::{Effects, Group, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{Effects, Group, Never, NodeId, NodeState, Protocol, Refused, StateValue};
 
 use super::self_messages::HandlesSelfMessages;
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
@@ -303,5 +303,53 @@ impl Protocol for CaoSinghal {
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         self.hear_at_home(from, message, fx);
+    }
+
+    /// What each arbiter of the quorum has given or said, and what it has given as an arbiter.
+    fn state(&self) -> NodeState {
+        let shown = |permission: &Permission| (permission.epoch, permission.next);
+        let quorum = || self.rota.quorum().iter().copied();
+        let state = NodeState::new();
+        let state = match &self.phase {
+            Phase::Outside => state.with("phase", "outside"),
+            Phase::Waiting { time, seats } => {
+                let at = |is: fn(&Seat) -> bool| {
+                    let seats = quorum().zip(seats).filter(move |(_, seat)| is(seat));
+                    StateValue::set(seats.map(|(id, _)| id))
+                };
+                let granted = quorum().zip(seats).filter_map(|(id, seat)| match seat {
+                    Seat::Granted { permission, .. } => Some((id, shown(permission))),
+                    Seat::Asked { .. } => None,
+                });
+                let ahead = quorum().zip(seats).filter_map(|(id, seat)| match seat {
+                    Seat::Asked { ahead: Some(ahead), .. } => {
+                        let inquired = if ahead.inquired { "inquired" } else { "not inquired" };
+                        Some((id, (ahead.epoch, ahead.next, inquired)))
+                    }
+                    Seat::Asked { ahead: None, .. } | Seat::Granted { .. } => None,
+                });
+                state
+                    .with("phase", "waiting")
+                    .with("request", *time)
+                    .with("permissions", StateValue::list(granted))
+                    .with("failed", at(Seat::has_failed))
+                    .with(
+                        "inquired",
+                        at(|seat| matches!(seat, Seat::Granted { inquired: true, .. })),
+                    )
+                    .with("announced", StateValue::list(ahead))
+            }
+            Phase::Inside(permissions) => {
+                let granted = quorum().zip(permissions).map(|(id, it)| (id, shown(it)));
+                state.with("phase", "inside").with("permissions", StateValue::list(granted))
+            }
+        };
+        state
+            .with("clock", self.clock.now())
+            .with("given to", self.arbiter.lock)
+            .with("epoch", self.arbiter.epoch)
+            .with("queue", StateValue::list(self.arbiter.waiting.iter().copied()))
+            .with("back from", self.arbiter.early)
+            .and(self.rota.state())
     }
 }

@@ -1,0 +1,86 @@
+//! What is shown of a node is all that decides its future: whenever two states of a node differ, so
+//! do their tables. The states are those of golden runs, and of steps by lot from the same start.
+
+use std::fmt::Display;
+use std::str::FromStr;
+
+use vorrang_protocol::{Monitor, NodeId, NodeState, Protocol};
+use vorrang_trace::Stage;
+
+/// Steps by lot from each start.
+const STEPS: u32 = 80;
+
+/// Plays the script on the stage, and then as many steps by lot.
+pub(crate) fn differ<P, M>(name: &str, stage: Stage<P, M>, script: &str)
+where
+    P: Protocol<Command: Display + FromStr<Err: Display>, Notice: Display>,
+    M: Monitor<Command = P::Command, Notice = P::Notice>,
+    Stage<P, M>: Clone,
+{
+    let mut seen = Seen { name, states: Vec::new() };
+    let mut again = stage.clone();
+    seen.look(&again);
+    for line in script.lines() {
+        again.play(line).expect("it was played before");
+        seen.look(&again);
+    }
+    let words = script.lines().filter(|line| !line.starts_with(char::is_whitespace));
+    let words = words.filter_map(|line| line.split('#').next()?.trim().rsplit_once(' '));
+    let mut commands: Vec<P::Command> = words.filter_map(|(word, _)| word.parse().ok()).collect();
+    commands.sort();
+    commands.dedup();
+    let (mut stage, mut draw) = (stage, 1_u64);
+    for _ in 0..STEPS {
+        let mut options = stage.options(&commands);
+        // Of every node that is up, now and then.
+        draw = draw.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let lot = (draw >> 33) as usize;
+        if lot.is_multiple_of(16) {
+            options = vec![format!("crash {}", lot / 16 % stage.nodes().count())];
+        }
+        if let Some(step) = options.get(lot / 16 % options.len().max(1)) {
+            // A node that is down cannot crash.
+            let _ = stage.step(step);
+            seen.look(&stage);
+        }
+    }
+}
+
+/// The different states of each node so far, with what is shown of them.
+struct Seen<'a, P> {
+    name: &'a str,
+    states: Vec<Vec<(P, NodeState)>>,
+}
+
+impl<P> Seen<'_, P>
+where
+    P: Protocol<Command: Display + FromStr<Err: Display>, Notice: Display>,
+{
+    fn look<M>(&mut self, stage: &Stage<P, M>)
+    where
+        M: Monitor<Command = P::Command, Notice = P::Notice>,
+    {
+        let name = self.name;
+        for (NodeId(id), _, node) in stage.nodes() {
+            if self.states.len() <= id as usize {
+                self.states.push(Vec::new());
+            }
+            let states = &mut self.states[id as usize];
+            if states.iter().any(|(known, _)| known == node) {
+                continue;
+            }
+            let shown = node.state();
+            assert!(!shown.is_empty(), "{name} shows nothing of its state");
+            if let Some((other, _)) = states.iter().find(|(_, other)| *other == shown) {
+                panic!(
+                    "{name}: of node {id} the same is shown, {shown}, as\n{other:?}\nand\n{node:?}"
+                );
+            }
+            let mut names: Vec<&str> = shown.iter().map(|(name, _)| name).collect();
+            names.sort_unstable();
+            let twice = names.windows(2).find(|pair| pair[0] == pair[1]);
+            assert!(twice.is_none(), "{name}: two variables have the name {twice:?}");
+            states.push((node.clone(), shown));
+        }
+    }
+}
