@@ -2,6 +2,7 @@
 
 use vorrang_experiment::figures::{Figure, Measured, Reading, counts, mark, span};
 use vorrang_experiment::format::{figure as number, grouped};
+use vorrang_experiment::statistics::Estimate;
 use vorrang_node::terminal::{BAD, DIM, GOOD, RESET, wrapped};
 use vorrang_sim::FaultCounts;
 
@@ -104,4 +105,15 @@ pub(crate) fn coloured(text: &str) -> String {
     text.replace('✓', &format!("{GOOD}✓{RESET}"))
         .replace('○', &format!("{DIM}○{RESET}"))
         .replace('✗', &format!("{BAD}✗{RESET}"))
+}
+
+/// A mean as text, with its error if that is known and not nothing.
+pub(crate) fn show(estimate: Option<Estimate>) -> String {
+    match estimate {
+        None => "–".to_owned(),
+        Some(Estimate { mean, half_width: Some(error) }) if error >= 0.0005 => {
+            format!("{}±{}", number(mean), number(error))
+        }
+        Some(Estimate { mean, .. }) => number(mean),
+    }
 }

@@ -11,7 +11,7 @@ use vorrang_experiment::options::SetupArgs;
 use vorrang_experiment::problem::Role;
 use vorrang_experiment::survive::{self, Cell, Conditions, Fault, Trials, Verdict, strike, tries};
 
-use crate::commands::compare::show;
+use crate::figures_text::show;
 use crate::output::with_bar;
 
 /// So many nodes are struck by faults: enough that a majority is more than two.
@@ -35,8 +35,8 @@ const CRASHES: [(Role, &str); 4] = [
 
 /// The legend of the columns about faults.
 pub(crate) const LEGEND: &str = "LOAD is the messages that the busiest node handles per entry. \
-    SURVIVES CRASHES OF says which nodes among five may crash, one at a time, so that the others go \
-    on; LOST MESSAGE what the loss of one does (`vorrang survive`).\n";
+    SURVIVES CRASHES OF says which nodes among five may crash, one at a time, so that the others \
+    go on; LOST MESSAGE what the loss of one does (`vorrang survive`).\n";
 
 /// What faults do to each algorithm, by its name; nothing of one that five nodes do not fit.
 pub(crate) type Faults = BTreeMap<&'static str, survive::Row>;

@@ -9,7 +9,7 @@
 //! | response time | from the request to the exit, or to when it is put out |
 //! | throughput | exits per time, from the first exit to the last |
 //! | load | messages that a node handled: sent plus received |
-//! | fairness | Jain's index over the entries of those who compete, as long as all of them do; where each enters hardly once, over how much of its share each got |
+//! | fairness | Jain's index over the entries of those who compete, as long as all of them do |
 //!
 //! The simulator and the network feed the same [`Measure`], so both mean the same by their figures.
 
@@ -395,8 +395,8 @@ pub struct Summary {
     /// Where every node makes its share of the entries and then stops (a closed loop), the whole
     /// run would always seem fair. There only the entries count that were made while all competed:
     /// those before any node has made as many as the least share. (The entry by which it does would
-    /// put its node ahead in the fairest of runs.) Where that share is one entry, nothing is left to
-    /// count, and it is seen how much of its share each node got.
+    /// put its node ahead in the fairest of runs.) Where that share is one entry, nothing is left
+    /// to count, and it is seen how much of its share each node got.
     pub fairness: f64,
     /// Entries that overtook a request that happened before theirs; none if it was not tracked.
     pub overtakes: Option<u64>,

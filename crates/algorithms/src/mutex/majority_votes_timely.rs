@@ -1,6 +1,6 @@
 //! A majority of exclusive votes, withdrawn from nodes that are down: votes after R. H. Thomas, ACM
-//! Transactions on Database Systems 4(2), 1979, and M. Maekawa, ACM Transactions on Computer Systems
-//! 3(2), 1985; the probes are those that Ricart and Agrawala sketch, CACM 24(1), 1981.
+//! Transactions on Database Systems 4(2), 1979, and M. Maekawa, ACM Transactions on Computer
+//! Systems 3(2), 1985; the probes are those that Ricart and Agrawala sketch, CACM 24(1), 1981.
 //!
 //! In [majority-votes](super::majority_votes) the votes of a node that crashes while it waits or is
 //! inside are gone, and others may wait for ever. Nothing else is possible where messages may take
@@ -19,7 +19,7 @@
 //!
 //! | per entry | cost |
 //! | --- | --- |
-//! | messages | as majority-votes; two more whenever a vote that others wait for has been out for 6T |
+//! | messages | as majority-votes; two more for every 6T that a vote is out which others want |
 //! | synchronisation delay | as majority-votes; after a crash 8T, until it is noticed, and 2T |
 //! | response without contention | 2T + E |
 //!
@@ -36,15 +36,16 @@
 //! is over. A LOCKED that it was sent before names a request that it no longer makes.
 //!
 //! It is safe only because time-outs are never early. If a message is late, the vote of a node that
-//! is inside is withdrawn, and another enters (`vorrang check majority-votes-timely --asynchronous`).
+//! is inside is withdrawn, and another enters (`vorrang check majority-votes-timely
+//! --asynchronous`).
 //!
 //! **Why no request starves.** Every live arbiter has its vote, or has given it to a node that is
 //! up, or probes the one that has it, since an older request waits, and withdraws it. So the oldest
 //! request of live nodes gets the votes of all live arbiters, as in majority-votes, and these are a
 //! majority.
 //!
-//! **Where we depart.** Votes are not leased for a time, so a node may stay inside for as long as it
-//! likes. An arbiter asks only while another waits: where nobody does, there are no messages.
+//! **Where we depart.** Votes are not leased for a time, so a node may stay inside for as long as
+//! it likes. An arbiter asks only while another waits: where nobody does, there are no messages.
 
 use alloc::vec::Vec;
 use core::fmt;

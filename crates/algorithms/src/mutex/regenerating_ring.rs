@@ -19,9 +19,9 @@
 //! | a lost token besides | an election, then up to 3(N−1) |
 //! | synchronisation delay | as the ring; after a crash 4N T, 2T, the election and 5T |
 //!
-//! **Assumes** that a message takes no longer than a known time T, that none is doubled, and that of
-//! the census, QUERY and STATUS, no two in a row between two nodes are lost; all others may be. Nodes
-//! may crash and come up again, having forgotten everything but the generation.
+//! **Assumes** that a message takes no longer than a known time T, that none is doubled, and that
+//! of the census, QUERY and STATUS, no two in a row between two nodes are lost; all others may be.
+//! Nodes may crash and come up again, having forgotten everything but the generation.
 //!
 //! **Safe**: at most one node has the token, and in every generation there is one. **Live**: a
 //! waiting node repeats its request until there is a token.

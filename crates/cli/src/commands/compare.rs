@@ -4,13 +4,11 @@ use serde_json::Value;
 use vorrang_experiment::catalogue::Run;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::figures::{Figure, mark, span};
-use vorrang_experiment::format::figure;
 use vorrang_experiment::means::{Row, measure};
 use vorrang_experiment::selection::Selected;
-use vorrang_experiment::statistics::Estimate;
 use vorrang_node::terminal::{BAD, RESET, print, say_aside, screen, wrapped};
 
-use crate::figures_text::{LEGEND, coloured};
+use crate::figures_text::{LEGEND, coloured, show};
 use crate::output::{Format, print_csv, print_json, with_bar};
 use crate::selection_args::SelectionArgs;
 use crate::summary;
@@ -41,8 +39,9 @@ pub(crate) struct Compare {
     /// Print a table in Markdown
     #[arg(long, help_heading = "Output", conflicts_with_all = ["json", "csv"])]
     markdown: bool,
-    /// Of locks: one table that joins messages, synchronisation delay, throughput, load of the busiest
-    /// node and fault tolerance (which crashes and losses single-fault injection finds survived)
+    /// Of locks: one table that joins messages, synchronisation delay, throughput, load of the
+    /// busiest node and fault tolerance (which crashes and losses single-fault injection finds
+    /// survived)
     #[arg(long, help_heading = "Output")]
     summary: bool,
 }
@@ -210,17 +209,6 @@ fn complaint(row: &Row) -> Option<String> {
     let run = row.runs.iter().find(|run| !run.is_fine())?;
     let what = run.violation.as_deref().unwrap_or("the run did not come to rest");
     Some(format!("{BAD}{}, seed {}: {what}{RESET}\n", run.name, run.seed))
-}
-
-/// A mean as text, with its error if that is known and not nothing.
-pub(crate) fn show(estimate: Option<Estimate>) -> String {
-    match estimate {
-        None => "–".to_owned(),
-        Some(Estimate { mean, half_width: Some(error) }) if error >= 0.0005 => {
-            format!("{}±{}", figure(mean), figure(error))
-        }
-        Some(Estimate { mean, .. }) => figure(mean),
-    }
 }
 
 /// The width of a page, if that of the screen is unknown.

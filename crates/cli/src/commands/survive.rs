@@ -28,9 +28,9 @@ const MOST_NODES: u32 = 100;
 /// there, and judged: fine (safe, and every live node that asked was served), stuck (safe, but some
 /// live node waits for ever) or unsafe. The table shows the worst. Algorithms are not made for
 /// faults that break their assumptions (`vorrang explain`); this shows how they react. Fine is no
-/// proof: `vorrang check` exhausts all runs, of fewer nodes (--losses 1, --crashes 1). Messages that
-/// are sent only after a crash are struck in a run with one, if the algorithm gets over it; kinds
-/// that no run sent are listed as not tried.
+/// proof: `vorrang check` exhausts all runs, of fewer nodes (--losses 1, --crashes 1). Messages
+/// that are sent only after a crash are struck in a run with one, if the algorithm gets over it;
+/// kinds that no run sent are listed as not tried.
 ///
 /// Nodes crash in every role. In a lock: idle, waiting, holder (inside), coordinator (or the node
 /// that has the token and is not inside). In elections and waves: initiator, leader (which would

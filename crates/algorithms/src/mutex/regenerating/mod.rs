@@ -7,8 +7,8 @@
 //! which node uses the token. If none answers that it does, the token is lost, or the request for
 //! it is; a [leader is elected](crate::election::bully); the leader asks all nodes, and every live
 //! node stops and says whether it has the token. A node that has not answered is asked once more,
-//! and if it does not answer then, it is down. Then the live nodes start the algorithm anew, in a new generation, where the node that had the token has it
-//! again; if none had it, the leader does.
+//! and if it does not answer then, it is down. Then the live nodes start the algorithm anew, in a
+//! new generation, where the node that had the token has it again; if none had it, the leader does.
 //!
 //! ```text
 //!   0  ──[ waits ]──ASK─┬─┬────────(no HAVE)──ELECTION… ▲─QUERY─▼─▲────▲─INSTALL─▼──REQUEST─►
@@ -21,14 +21,15 @@
 //! | per entry | cost |
 //! | --- | --- |
 //! | messages | as the algorithm within; N−1 and one answer whenever a node has waited for 4N T |
-//! | a lost token besides | an election, then up to 3(N−1): QUERY, STATUS, INSTALL; a second QUERY to each node that is silent |
+//! | a lost token besides | an election, then up to 3(N−1): QUERY, STATUS, INSTALL |
+//! | a crashed node besides | a second QUERY |
 //! | synchronisation delay | as the algorithm within; after a crash 4N T, 2T, the election and 5T |
 //!
-//! **Assumes** that a message takes no longer than a known time T, that none is doubled, and that of
-//! the questions of a leader to a node, and its answers to them, no two are lost in a row. All other
-//! messages may be lost, those of elections included. Nodes may crash and come up again, having
-//! forgotten everything but the generation. A node that is slow and not down has its place taken,
-//! and two may be inside (`vorrang check regenerating-ring --asynchronous` shows it): only a
+//! **Assumes** that a message takes no longer than a known time T, that none is doubled, and that
+//! of the questions of a leader to a node, and its answers to them, no two are lost in a row. All
+//! other messages may be lost, those of elections included. Nodes may crash and come up again,
+//! having forgotten everything but the generation. A node that is slow and not down has its place
+//! taken, and two may be inside (`vorrang check regenerating-ring --asynchronous` shows it): only a
 //! resource that checks numbers could refuse the older one.
 //!
 //! **Why it is safe.** Every message of the algorithm carries its generation, and a node that has
@@ -56,6 +57,7 @@
 //! again, and their order may be lost. A node asks who uses the token before it calls for
 //! an election, so that a long stay inside costs some messages and no new generation.
 
+mod among;
 mod lemmas;
 mod message;
 
@@ -65,7 +67,6 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::hash::Hash;
 use core::mem;
-use core::num::NonZeroU32;
 use core::time::Duration;
 
 use vorrang_protocol::{
@@ -78,6 +79,7 @@ use crate::election::bully::Bully;
 use crate::election::{Command as ElectionCommand, Notice as ElectionNotice};
 use crate::mutex::card::{Card, Setting};
 use crate::setup::Setup;
+use among::Among;
 pub(super) use message::kinds;
 pub use message::{Generation, Inner, Message, Timer};
 
@@ -266,14 +268,17 @@ impl<P: Renewable> Regenerating<P> {
         if generation < self.generation {
             return fx.send(from, Message::Superseded(self.generation));
         }
-        if generation > self.generation {
+        let is_new = generation > self.generation;
+        if is_new {
             self.stop_for(generation, fx);
-            // The others may have to be asked twice, and then the leader's word takes one more.
-            fx.set_timer(Timer::Install, self.messages(5));
         }
         // Asked once more, it has stopped already: the first answer was lost.
         if matches!(self.work, Work::Stopped { .. }) {
             fx.send(from, Message::Status { generation, has: self.has_token() });
+        }
+        if is_new {
+            // The others may have to be asked twice, and then the leader's word takes one more.
+            fx.set_timer(Timer::Install, self.messages(5));
         }
     }
 
@@ -357,38 +362,6 @@ impl<P: Renewable> Regenerating<P> {
                 done.expect("a message is not refused");
             }
         }
-    }
-}
-
-/// The effects of the algorithm, as this layer passes them on.
-struct Among<'a, E> {
-    fx: &'a mut E,
-    generation: Generation,
-    members: &'a [NodeId],
-    entered: bool,
-}
-
-impl<P: Renewable, E: Effects<Regenerating<P>>> Effects<P> for Among<'_, E> {
-    fn send(&mut self, to: NodeId, message: P::Message) {
-        let (to, generation) = (self.members[to.index()], self.generation);
-        self.fx.send(to, Message::Token { generation, message });
-    }
-    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
-        let (members, generation) = (self.members, self.generation);
-        let message = Message::Token { generation, message };
-        self.fx.send_to_each(&mut to.map(|id| members[id.index()]), message);
-    }
-    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        self.fx.set_timer(Timer::Token(self.generation, timer), delay);
-    }
-    fn cancel_timer(&mut self, timer: P::Timer) {
-        self.fx.cancel_timer(Timer::Token(self.generation, timer));
-    }
-    fn notify(&mut self, notice: Notice) {
-        self.entered |= notice.is_entry();
-    }
-    fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        self.fx.choose(bound)
     }
 }
 
