@@ -11,6 +11,7 @@ mod drivers;
 mod faults;
 mod gallery;
 mod group;
+mod lecture_locks;
 mod multicast;
 mod net;
 mod node;
