@@ -17,6 +17,12 @@ pub trait Register<Q: Problem> {
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>;
 
+    /// The algorithm or the mistake that was shown last, with nodes that remember the stamps of
+    /// their requests, and what must hold of these.
+    fn stamped<P>(&mut self, recipe: Recipe<P>)
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>;
+
     /// The same, with a known mistake.
     fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
     where

@@ -41,7 +41,7 @@ use crate::mutex::flaws::cao_singhal::{
     self as cao_singhal_flaws, EarlyInquireDropped, EarlyReleaseDropped, NoEpochs,
 };
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
-use crate::mutex::flaws::central::{LastComeFirstServed, Talkative};
+use crate::mutex::flaws::central::{AlwaysDenied, AlwaysGranted, LastComeFirstServed, Talkative};
 use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
 use crate::mutex::flaws::elected_lift::{EveryoneStarts, ResultSuffices};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
@@ -51,6 +51,7 @@ use crate::mutex::flaws::maekawa::{
     self as maekawa_flaws, AnsweredBeforeLocked, GivenBackForgotten, InquiryOutlivesRequest,
     OneFlagForAll, OneInquiryAnswered, OvertakenNotTold,
 };
+use crate::mutex::flaws::maekawa_fallback::{ArbiterForgets, DeadMembersDropped, WaitsForTheDead};
 use crate::mutex::flaws::majority_votes::{Amnesia, AnsweredBeforeVoted, VotesForAll, VotesKept};
 use crate::mutex::flaws::majority_votes_timely::{
     AmnesiaInTime, InsideAndSilent, NeverWithdrawn, WithdrawnUnasked,
@@ -60,6 +61,7 @@ use crate::mutex::flaws::raymond::{
 };
 use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
 use crate::mutex::flaws::regenerating::{AskedOnce, NoGeneration};
+use crate::mutex::flaws::resource_sets::OneAfterTheOther;
 use crate::mutex::flaws::ricart_agrawala::{
     ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
 };
@@ -80,6 +82,7 @@ use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lift;
 use crate::mutex::maekawa::{self, Maekawa};
 use crate::mutex::maekawa_basic::{self, MaekawaBasic};
+use crate::mutex::maekawa_fallback;
 use crate::mutex::majority_votes::{self, MajorityVotes};
 use crate::mutex::majority_votes_timely::{self, MajorityVotesTimely};
 use crate::mutex::raymond::{self, Raymond};
@@ -89,17 +92,19 @@ use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
 use crate::mutex::ricart_agrawala_probing::{self, RicartAgrawalaProbing};
 use crate::mutex::sanders;
 use crate::mutex::singhal::{self, Singhal};
+use crate::mutex::stamps::remembering;
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
-use crate::mutex::{Mutex, group_exclusion};
+use crate::mutex::{Mutex, group_exclusion, resource_sets};
 use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
 pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
 use crate::wave::Wave;
+use crate::wave::dijkstra_scholten;
 use crate::wave::echo::{self, Echo};
 use crate::wave::echo_taboo;
 use crate::wave::flaws::{
-    CrossingIsEchoed, FirstAnswerSuffices, LeafNeverEchoes, SecondActivationEdge,
-    StrangerIsCounted, SwallowsExplorers,
+    AcknowledgedAtOnce, CrossingIsEchoed, FirstAnswerSuffices, LatestParent, LeafNeverEchoes,
+    OnlyEngagingWorkAcknowledged, SecondActivationEdge, StrangerIsCounted, SwallowsExplorers,
 };
 
 #[rustfmt::skip]
@@ -110,9 +115,12 @@ impl Listed for Mutex {
         let correct = || of_group(Central::new);
         into.flaw(card, "last-come-first-served", correct().with(&LastComeFirstServed));
         into.flaw(card, "applications-talk", of_group(Talkative::new));
+        into.flaw(card, "always-denied", correct().with(&AlwaysDenied));
+        into.flaw(card, "always-granted", correct().with(&AlwaysGranted));
 
         let card = &lamport::CARD;
         into.algorithm(card, of_group(Lamport::new));
+        into.stamped(remembering(of_group(Lamport::new)));
         into.flaw(card, "unordered-links", of_group(Lamport::new).with(&AsItIs));
         into.flaw(card, "copies-stamped-apart", of_group(Lamport::new).with(&CopiesStampedApart));
         into.flaw(card, "any-word-will-do", of_group(Lamport::new).with(&AnyWordWillDo));
@@ -120,14 +128,17 @@ impl Listed for Mutex {
         let card = &ricart_agrawala::CARD;
         let correct = || of_group(RicartAgrawala::new);
         into.algorithm(card, correct());
+        into.stamped(remembering(correct()));
         into.flaw(card, "clock-not-advanced", correct().with(&ClockNotAdvanced));
         into.flaw(card, "replies-carry-no-clock", correct().with(&RepliesCarryNoClock));
+        into.stamped(remembering(correct().with(&RepliesCarryNoClock)));
         into.flaw(card, "deferred-never-cleared", correct().with(&DeferredNeverCleared));
         into.flaw(card, "majority", correct().with(&Majority));
         into.flaw(card, "no-tie-break", correct().with(&NoTieBreak));
 
         let card = &carvalho_roucairol::CARD;
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
+        into.stamped(remembering(of_group(CarvalhoRoucairol::new)));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(&NoReRequest));
 
         register_survivors(into);
@@ -145,6 +156,10 @@ impl Listed for Mutex {
         into.flaw(card, "readers-pass-waiting-writers", correct().with(&ReadersPassWaitingWriters));
 
         into.algorithm(&group_exclusion::CARD, of_group(ClaimedExclusion::groups));
+
+        let card = &resource_sets::CARD;
+        into.algorithm(card, of_group(ClaimedExclusion::resources));
+        into.flaw(card, "one-after-the-other", of_group(OneAfterTheOther::new));
     }
 }
 
@@ -158,12 +173,20 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     let card = &maekawa::CARD;
     let correct = || of_quorums(Maekawa::new);
     into.algorithm(card, correct().guarded(maekawa::INVARIANTS));
+    into.stamped(remembering(correct()));
     into.flaw(card, "overtaken-not-told", correct().with(&OvertakenNotTold));
     into.flaw(card, "given-back-forgotten", correct().with(&GivenBackForgotten));
     into.flaw(card, "one-inquiry-answered", correct().with(&OneInquiryAnswered));
     into.flaw(card, "one-flag-for-all", correct().with(&OneFlagForAll));
     into.flaw(card, "inquiry-outlives-request", correct().with(&InquiryOutlivesRequest));
     into.flaw(card, "answered-before-locked", correct().with(&AnsweredBeforeLocked));
+
+    let card = &maekawa_fallback::CARD;
+    let correct = maekawa_fallback::recipe;
+    into.algorithm(card, correct().guarded(maekawa_fallback::INVARIANTS));
+    into.flaw(card, "dead-members-dropped", correct().with(&DeadMembersDropped));
+    into.flaw(card, "arbiter-forgets", correct().with(&ArbiterForgets));
+    into.flaw(card, "waits-for-the-dead", correct().with(&WaitsForTheDead));
 
     let card = &sanders::CARD;
     into.algorithm(card, sanders::recipe().guarded(sanders::INVARIANTS));
@@ -329,6 +352,14 @@ impl Listed for Wave {
         into.algorithm(card, correct().guarded(echo_taboo::INVARIANTS));
         into.flaw(card, "swallows-explorers", correct().with(&SwallowsExplorers));
         into.flaw(card, "stranger-is-counted", correct().with(&StrangerIsCounted));
+
+        let card = &dijkstra_scholten::CARD;
+        let correct = dijkstra_scholten::recipe;
+        into.algorithm(card, correct().guarded(dijkstra_scholten::INVARIANTS));
+        into.flaw(card, "acknowledged-at-once", correct().with(&AcknowledgedAtOnce));
+        into.flaw(card, "latest-parent", correct().with(&LatestParent));
+        let flawed = correct().with(&OnlyEngagingWorkAcknowledged);
+        into.flaw(card, "only-engaging-work-acknowledged", flawed);
     }
 }
 

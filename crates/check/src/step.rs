@@ -79,13 +79,13 @@ impl<'a, T: StateHash> Stepper<'a, T> {
         for (at, timer) in self.model.pace.due(timers, state.flight) {
             self.try_one(state, Action::Fire { at, timer }, visit);
         }
-        let Faults { crashes, restarts, losses, duplicates, severing } = *faults;
+        let Faults { crashes: _, restarts, losses, duplicates, severing, spared: _ } = *faults;
         if *faults == Faults::NONE {
             return;
         }
         for at in (0..state.nodes.len() as u32).map(NodeId) {
             let action = match down.has(at) {
-                false if crashes > 0 => Action::Crash(at),
+                false if faults.may_strike(at) => Action::Crash(at),
                 true if restarts > 0 => Action::Restart(at),
                 true | false => continue,
             };
@@ -118,8 +118,9 @@ impl<'a, T: StateHash> Stepper<'a, T> {
     /// Whether something may go wrong in a state that is at rest, so that it is not for ever.
     pub(crate) fn can_go_wrong(state: &State<'_, T>) -> bool {
         let Extra { down, faults, .. } = state.extra();
-        let somebody_is_up = (down.count() as usize) < state.nodes.len();
-        faults.crashes > 0 && somebody_is_up || faults.restarts > 0 && *down != Down::NOBODY
+        let mut nodes = (0..state.nodes.len() as u32).map(NodeId);
+        let may_crash = nodes.any(|at| !down.has(at) && faults.may_strike(at));
+        may_crash || faults.restarts > 0 && *down != Down::NOBODY
     }
 
     /// Tries one step, with every answer to the choices in it.

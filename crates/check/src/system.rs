@@ -1,9 +1,10 @@
 //! The system under check: nodes, plans of their applications, and properties.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 use std::time::Duration;
 
-use vorrang_protocol::{Graph, Guard, Order, Protocol};
+use vorrang_protocol::{Graph, Guard, NodeId, Order, Protocol};
 
 use crate::plan::Plan;
 
@@ -138,7 +139,7 @@ impl From<Order> for Links {
 
 /// How much may go wrong, in all: every run with at most so many faults is followed, each at every
 /// moment.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct Faults {
     /// Crashes, each between two steps.
@@ -152,12 +153,22 @@ pub struct Faults {
     /// Whether a crash may take along what the node has sent and has not arrived, as it does on
     /// connections, and in the middle of a step on any links. Not counted as losses.
     pub severing: bool,
+    /// The nodes that never crash, one a bit.
+    pub spared: u64,
+}
+
+/// The spared nodes are the same in all states of a system, as long as any may crash.
+impl Hash for Faults {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Self { crashes, restarts, losses, duplicates, severing, spared: _ } = self;
+        (crashes, restarts, losses, duplicates, severing).hash(hasher);
+    }
 }
 
 impl Faults {
     /// Nothing goes wrong.
     pub const NONE: Self =
-        Self { crashes: 0, restarts: 0, losses: 0, duplicates: 0, severing: false };
+        Self { crashes: 0, restarts: 0, losses: 0, duplicates: 0, severing: false, spared: 0 };
 
     /// The same, with at most so many crashes.
     #[must_use]
@@ -189,6 +200,18 @@ impl Faults {
         Self { severing, ..self }
     }
 
+    /// The same, in which these nodes, each below 64, never crash.
+    #[must_use]
+    pub fn sparing(self, nodes: impl IntoIterator<Item = NodeId>) -> Self {
+        let spared = nodes.into_iter().fold(self.spared, |all, id| all | 1 << (id.0 % u64::BITS));
+        Self { spared, ..self }
+    }
+
+    /// Whether a node may crash.
+    pub(crate) const fn may_strike(&self, node: NodeId) -> bool {
+        self.crashes > 0 && (node.0 >= u64::BITS || self.spared >> node.0 & 1 == 0)
+    }
+
     /// The same, without what cannot happen if so many nodes are down: no more can come up again
     /// than are down or yet to crash, and what the dead have sent is lost only where some are. So
     /// states with the same future look the same.
@@ -197,6 +220,7 @@ impl Faults {
         Self {
             restarts: u32::from(self.restarts).min(most) as u8,
             severing: self.severing && most > 0,
+            spared: if self.crashes > 0 { self.spared } else { 0 },
             ..self
         }
     }

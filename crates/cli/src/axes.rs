@@ -18,7 +18,7 @@ use vorrang_experiment::values::Numbers;
 pub(crate) struct Axes(Vec<(String, Vec<Vec<String>>)>);
 
 /// Options whose commas are part of one value, and that may be given several times.
-const NO_AXIS: [&str; 10] = [
+const NO_AXIS: [&str; 11] = [
     "crash",
     "restart",
     "pause",
@@ -29,6 +29,7 @@ const NO_AXIS: [&str; 10] = [
     "double",
     "delay",
     "initiators",
+    "requesters",
 ];
 
 impl Axes {
@@ -165,7 +166,7 @@ fn values(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// Values that are lists themselves: parts that begin with a digit belong to them.
-const LISTS: [&str; 4] = ["links:", "sets:", "wall:", "weighted:"];
+const LISTS: [&str; 5] = ["links:", "sets:", "sets-from-1:", "wall:", "weighted:"];
 
 /// The parts between commas, except those of a value that is a list itself.
 fn parts(text: &str) -> Vec<String> {

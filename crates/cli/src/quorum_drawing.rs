@@ -30,10 +30,20 @@ pub(crate) fn drawing(
         Quorums::Wall(_) => cells.rows(&rows, true),
         Quorums::Tree if rows.len() <= MOST_LEVELS => cells.tree(&rows),
         Quorums::Tree => cells.outline(system.group().size()),
-        Quorums::Plane | Quorums::Sets(_) if system.group().size() <= MOST_NAMED => {
+        Quorums::Plane
+        | Quorums::PlaneAsPrinted
+        | Quorums::PlaneReduced
+        | Quorums::Cyclic
+        | Quorums::Sets(_)
+            if system.group().size() <= MOST_NAMED =>
+        {
             cells.table(system)
         }
-        Quorums::Plane | Quorums::Sets(_) => cells.dots(system),
+        Quorums::Plane
+        | Quorums::PlaneAsPrinted
+        | Quorums::PlaneReduced
+        | Quorums::Cyclic
+        | Quorums::Sets(_) => cells.dots(system),
         Quorums::Singleton | Quorums::All | Quorums::Majority | Quorums::Weighted(_) => {
             const WIDE: u32 = 10;
             let nodes = system.group().size();

@@ -86,7 +86,11 @@ pub fn quorum(
             links = (1..size).map(child).collect();
             Placement::Tree(0)
         }
-        Quorums::Plane | Quorums::Sets(_) => {
+        Quorums::Plane
+        | Quorums::PlaneAsPrinted
+        | Quorums::PlaneReduced
+        | Quorums::Cyclic
+        | Quorums::Sets(_) => {
             sets = lines(system, &first, &second);
             Placement::Circle
         }

@@ -46,7 +46,7 @@ pub(crate) trait Hosted: Catalogued {
 
 impl Hosted for Mutex {
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
-        ("acquire", "wait to enter (also: acquire shared, acquire group 2)"),
+        ("acquire", "wait to enter (also: acquire shared, acquire group 2, acquire of a+b)"),
         ("release", "leave"),
         ("acquire --timeout 5s", "the same, and give up if it takes longer"),
         ("withdraw", "give up waiting: what is granted later is released at once"),

@@ -20,8 +20,8 @@ use crate::views_options::OnViewsArgs;
 /// Start one on each machine, or three in three terminals, with the same --peers; a node begins
 /// when it has met all others. Then type:
 ///
-///   acquire    wait to enter (also: acquire shared, acquire group 2), and
-///              acquire --timeout 5s to give up if that takes longer
+///   acquire    wait to enter (also: acquire shared, acquire group 2, acquire
+///              of a+b), and acquire --timeout 5s to give up if that takes longer
 ///   release    leave
 ///   withdraw   give up waiting
 ///   status     how this node and its links are (status --json for programs)

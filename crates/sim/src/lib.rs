@@ -38,6 +38,7 @@
 #![forbid(unsafe_code)]
 
 mod causality;
+mod contenders;
 mod distribution;
 mod fault_injector;
 mod faults;
@@ -55,6 +56,7 @@ mod turns;
 mod workload;
 mod world;
 
+pub use contenders::Contenders;
 pub use distribution::{Distribution, ParseError, parse_duration_ns, show_duration_ns};
 pub use faults::{Fault, FaultCounts, Faults, Partition, Share, Slow, Slowness};
 pub use links::Network;
@@ -64,6 +66,6 @@ pub use recorder::{InMemoryRecorder, Recorder};
 pub use report::{Pending, Report, SimError};
 pub use simulation::Simulation;
 pub use skew::Skew;
-pub use turns::{Load, TurnMeter, Turns, share};
+pub use turns::{Load, TurnMeter, Turns};
 pub use vorrang_protocol::Order;
 pub use workload::{Workload, WorkloadEffects};

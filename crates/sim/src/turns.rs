@@ -4,6 +4,7 @@ use vorrang_protocol::{NodeId, NodeSet, Step, Turn};
 use vorrang_trace::{Measure, Meter, Sent, Summary};
 
 use crate::causality::{Causality, Past};
+use crate::contenders::Contenders;
 use crate::{Distribution, Workload, WorkloadEffects};
 
 /// When nodes ask.
@@ -27,19 +28,6 @@ pub enum Load<C> {
     Script(Vec<(u64, NodeId, C)>),
 }
 
-/// How many of so many entries a node makes in a closed loop, where the first so many nodes
-/// compete: as many as every other, and the first few one more if they do not come out even.
-///
-/// It is the same in the simulator and over the network.
-pub fn share(entries: u64, contenders: u32, node: NodeId) -> u64 {
-    let (contenders, node) = (u64::from(contenders), u64::from(node.0));
-    if node < contenders {
-        entries / contenders + u64::from(node < entries % contenders)
-    } else {
-        0
-    }
-}
-
 /// Nodes ask, enter and leave.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Turns<C> {
@@ -47,8 +35,7 @@ pub struct Turns<C> {
     acquire: Vec<C>,
     release: C,
     hold: Distribution,
-    /// How many nodes ask at all; none for all of them.
-    hot: Option<u32>,
+    contenders: Contenders,
     entries: u64,
     /// Requests that may still be made: by each contender in a closed loop, otherwise, as the only
     /// one, by all together.
@@ -71,7 +58,7 @@ impl<C: Clone> Turns<C> {
             acquire: vec![acquire],
             release,
             hold: Distribution::Constant(0),
-            hot: None,
+            contenders: Contenders::All,
             entries: u64::MAX,
             left: Vec::new(),
             busy: Vec::new(),
@@ -82,7 +69,7 @@ impl<C: Clone> Turns<C> {
     }
 
     /// So many requests are made in all; then no new one is, and the run drains. In a closed loop
-    /// every contender makes its [`share`] of them; otherwise it does not matter who does.
+    /// every contender makes its [share](Contenders::share) of them; otherwise it does not matter who does.
     #[must_use]
     pub const fn entries(mut self, entries: u64) -> Self {
         self.entries = entries;
@@ -96,11 +83,17 @@ impl<C: Clone> Turns<C> {
         self
     }
 
+    /// Only these nodes ever ask.
+    #[must_use]
+    pub fn contenders(mut self, who: Contenders) -> Self {
+        self.contenders = who;
+        self
+    }
+
     /// Only the first so many nodes ever ask.
     #[must_use]
-    pub const fn hot(mut self, nodes: u32) -> Self {
-        self.hot = Some(nodes);
-        self
+    pub fn hot(self, nodes: u32) -> Self {
+        self.contenders(Contenders::First(nodes))
     }
 
     /// Messages travel even without requests, so that the system never comes to rest. The run is
@@ -176,13 +169,13 @@ impl<C: Clone> Turns<C> {
         }
         match &self.load {
             Load::OneAtATime => {
-                let contenders = self.contenders(orders.nodes);
-                let is_one = |node: &&NodeId| node.0 < contenders;
-                let ready = contenders - self.down.iter().filter(is_one).count() as u32;
+                let (who, size) = (&self.contenders, orders.nodes);
+                let is_one = |node: &&NodeId| who.place(**node, size).is_some();
+                let ready = who.count(size) - self.down.iter().filter(is_one).count() as u32;
                 let drawn = orders.random.below(ready.max(1).into()) as u32;
                 // Where no node is down there is none to skip.
                 let node = match &self.down[..] {
-                    [] => Some(NodeId(drawn)),
+                    [] => Some(who.nth(drawn)),
                     _ => self.ready(orders.nodes).nth(drawn as usize),
                 };
                 if let Some(node) = node {
@@ -190,28 +183,22 @@ impl<C: Clone> Turns<C> {
                 }
             }
             Load::Burst => {
-                for node in (0..self.contenders(orders.nodes)).map(NodeId) {
-                    if !self.down.contains(&node) {
-                        self.ask_now(node, orders);
-                    }
+                let ready: Vec<NodeId> = self.ready(orders.nodes).collect();
+                for node in ready {
+                    self.ask_now(node, orders);
                 }
             }
             Load::Closed { .. } | Load::Script(_) => {}
         }
     }
 
-    fn contenders(&self, size: u32) -> u32 {
-        self.hot.unwrap_or(size).min(size)
-    }
-
-    fn shares(&self, size: u32) -> impl Iterator<Item = u64> + use<C> {
-        let (entries, contenders) = (self.entries, self.contenders(size));
-        (0..size).map(move |node| share(entries, contenders, NodeId(node)))
+    fn shares(&self, size: u32) -> Vec<u64> {
+        (0..size).map(|node| self.contenders.share(self.entries, NodeId(node), size)).collect()
     }
 
     /// The contenders that are up.
     fn ready(&self, size: u32) -> impl Iterator<Item = NodeId> + '_ {
-        (0..self.contenders(size)).map(NodeId).filter(|node| !self.down.contains(node))
+        self.contenders.iter(size).filter(|node| !self.down.contains(node))
     }
 
     /// In a closed loop: asks after some time, unless the node has made its share.
@@ -257,7 +244,7 @@ where
         let size = nodes as usize;
         let measure = Measure::new(nodes, kinds);
         let measure = match &self.load {
-            Load::Closed { .. } => measure.with_shares(self.shares(nodes).collect()),
+            Load::Closed { .. } => measure.with_shares(self.shares(nodes)),
             Load::OneAtATime | Load::Burst | Load::Script(_) => measure,
         };
         let causality = (size <= Causality::MOST_NODES).then(|| Causality::new(size));
@@ -267,7 +254,7 @@ where
     fn on_start(&mut self, orders: &mut WorkloadEffects<'_, C>) {
         match &self.load {
             &Load::Closed { think } => {
-                self.left = self.shares(orders.nodes).collect();
+                self.left = self.shares(orders.nodes);
                 for node in 0..orders.nodes {
                     self.ask_again(NodeId(node), think, orders);
                 }
@@ -436,23 +423,5 @@ where
     fn summary(&self) -> Summary {
         let overtakes = self.causality.as_ref().map(Causality::overtakes);
         Summary { overtakes, ..self.measure.summary() }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shares_are_as_even_as_can_be_and_add_up() {
-        let shares = |entries, contenders| -> Vec<u64> {
-            (0..5).map(|node| share(entries, contenders, NodeId(node))).collect()
-        };
-        assert_eq!(shares(17, 5), [4, 4, 3, 3, 3]);
-        assert_eq!(shares(17, 3), [6, 6, 5, 0, 0]);
-        assert_eq!(shares(2, 5), [1, 1, 0, 0, 0]);
-        assert_eq!(shares(0, 5), [0; 5]);
-        assert_eq!(shares(9, 0), [0; 5]);
-        assert_eq!(shares(u64::MAX, 5).iter().sum::<u64>(), u64::MAX);
     }
 }

@@ -202,7 +202,9 @@ impl EchoElection {
                 Effect::Send { to, message: echo::Message::Echo(_) } => {
                     fx.send(to, Message::Agreed(mark));
                 }
-                Effect::Notify(WaveNotice::Joined { .. }) => {}
+                Effect::Notify(
+                    WaveNotice::Joined { .. } | WaveNotice::Worked | WaveNotice::Over(_),
+                ) => {}
                 Effect::Notify(WaveNotice::Done(_)) => self.tell(fx),
                 Effect::SetTimer { timer, .. } | Effect::CancelTimer(timer) => match timer {},
             }

@@ -41,7 +41,7 @@ impl Terms {
     pub const PLAIN: Self = Self {
         claims: &[Claim::Exclusive],
         admission: |_| Admission::One,
-        promises: Promises { ordering: false, bypass: None },
+        promises: Promises::NONE,
         servers: 0,
         perpetual: false,
         tokens: &[],
@@ -65,6 +65,13 @@ pub struct Promises {
     pub ordering: bool,
     /// A node that was told of a waiting request enters at most so often before it.
     pub bypass: Option<fn(&Setup) -> u32>,
+    /// Of two requests the one with the lower stamp (t, i) enters first.
+    pub stamps: bool,
+}
+
+impl Promises {
+    /// None.
+    pub const NONE: Self = Self { ordering: false, bypass: None, stamps: false };
 }
 
 /// A bound on passing that is none, for set-ups of an algorithm that promise nothing.
@@ -77,6 +84,8 @@ pub struct Besides {
     pub ordering: bool,
     /// A node that was told of a waiting request enters at most so often before it.
     pub bypass: Option<u32>,
+    /// Of two requests the one with the lower stamp (t, i) enters first.
+    pub stamps: bool,
 }
 
 impl Card {
@@ -88,9 +97,9 @@ impl Card {
 
     /// All that it promises besides exclusion and progress.
     pub fn promised(&self, setup: &Setup) -> Besides {
-        let Promises { ordering, bypass } = self.terms.promises;
+        let Promises { ordering, bypass, stamps } = self.terms.promises;
         let bypass = bypass.map(|bound| bound(setup)).filter(|&bound| bound < UNBOUNDED);
-        Besides { ordering, bypass }
+        Besides { ordering, bypass, stamps }
     }
 
     /// The promises that a flaw breaks: its demonstration must check them.
@@ -99,6 +108,7 @@ impl Card {
         Besides {
             ordering: flaw.breaks == "ordering",
             bypass: promised.bypass.filter(|_| flaw.breaks == "no starvation"),
+            stamps: false,
         }
     }
 

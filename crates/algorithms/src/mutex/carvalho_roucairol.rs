@@ -115,6 +115,14 @@ enum Phase {
 }
 
 impl CarvalhoRoucairol {
+    pub(super) const fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    pub(super) const fn is_inside(&self) -> bool {
+        matches!(self.phase, Phase::Inside)
+    }
+
     /// A node of `group` in its initial state.
     pub fn new(me: NodeId, group: Group) -> Self {
         Self {
@@ -184,7 +192,7 @@ impl Protocol for CarvalhoRoucairol {
                 }
                 self.deferred = deferred; // empty: only its room is kept
             }
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
             }
             (Command::Acquire(_), Phase::Waiting { .. }) => return Err(ALREADY_WAITING),

@@ -202,7 +202,7 @@ impl Protocol for Central {
                     fx.send(self.coordinator, Message::Release { number: self.number });
                 }
             }
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
             }
             (Command::Acquire(_), Phase::Waiting) => return Err(ALREADY_WAITING),
@@ -274,7 +274,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::ANY_ORDER.on(Layout::ThroughTheLast),
     takes: &[],
     terms: Terms {
-        promises: Promises { ordering: false, bypass: Some(|_| 1) },
+        promises: Promises { ordering: false, bypass: Some(|_| 1), ..Promises::NONE },
         servers: 1,
         needs: THE_LAST,
         ..Terms::PLAIN
@@ -326,6 +326,18 @@ const FLAWS: &[Flaw] = &[
         what: "no mistake, but a limit: an application that hears of a request may get in first",
         breaks: "ordering",
         shown_by: Demonstration::of(&[1, 1, 0]).fifo(),
+    },
+    Flaw {
+        name: "always-denied",
+        what: "the trivial solution that is safe and not live: nobody is ever let in",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1, 0]),
+    },
+    Flaw {
+        name: "always-granted",
+        what: "the trivial solution that is live and not safe: everybody is let in at once",
+        breaks: "exclusion",
+        shown_by: Demonstration::of(&[1, 1, 0]),
     },
 ];
 

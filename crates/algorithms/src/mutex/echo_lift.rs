@@ -140,8 +140,8 @@ impl EchoLift {
         for notice in heard {
             match notice {
                 WaveNotice::Joined { parent } => self.ride(parent, fx),
-                // All nodes are part of the lift; no node needs to be told.
-                WaveNotice::Done(_) => {}
+                // All nodes are part of the lift; no node needs to be told, and none works for it.
+                WaveNotice::Worked | WaveNotice::Done(_) | WaveNotice::Over(_) => {}
             }
         }
     }
@@ -193,9 +193,10 @@ impl Protocol for EchoLift {
             (Stage::Before { wants: true }, Command::Acquire(Claim::Exclusive)) => {
                 Err(ALREADY_WAITING)
             }
-            (Stage::Before { .. }, Command::Acquire(Claim::Shared | Claim::Group(_))) => {
-                Err(EXCLUSIVE_ONLY)
-            }
+            (
+                Stage::Before { .. },
+                Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)),
+            ) => Err(EXCLUSIVE_ONLY),
             (Stage::Before { .. }, Command::Release) => Err(NOT_INSIDE),
         }
     }

@@ -200,7 +200,7 @@ impl Protocol for KExclusion {
                     }
                 }
             }
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
             }
             (Command::Acquire(_), Phase::Waiting { .. }) => return Err(ALREADY_WAITING),

@@ -134,6 +134,10 @@ pub(super) enum Phase {
 }
 
 impl Lamport {
+    pub(super) const fn is_inside(&self) -> bool {
+        matches!(self.phase, Phase::Inside { .. })
+    }
+
     /// A node of `group` that has neither asked nor been asked.
     pub fn new(me: NodeId, group: Group) -> Self {
         let clock = LateClock::default();
@@ -191,7 +195,7 @@ impl Protocol for Lamport {
                     fx.broadcast(self.group.others(self.me), Message::Release { time, request });
                 }
             }
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
             }
             (Command::Acquire(_), Phase::Waiting { .. }) => return Err(ALREADY_WAITING),
@@ -242,7 +246,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::FIFO,
     takes: &[],
     terms: Terms {
-        promises: Promises { ordering: true, bypass: Some(|_| 1) },
+        promises: Promises { ordering: true, bypass: Some(|_| 1), stamps: true },
         needs: EVERYONE,
         ..Terms::PLAIN
     },

@@ -204,6 +204,10 @@ pub struct Request {
 }
 
 impl Request {
+    pub(super) const fn is_inside(&self) -> bool {
+        matches!(self.phase, Phase::Inside(_))
+    }
+
     /// An arbiter that has asked for its lock, which is of no use as long as others are missing.
     pub(super) fn obligations(&self) -> Option<NodeId> {
         if self.failed.is_empty() {
@@ -361,7 +365,7 @@ impl<S: Structure> HandlesSelfMessages for Locking<S> {
         match (command, self.request.phase) {
             (Command::Acquire(Claim::Exclusive), Phase::Outside) => self.ask(fx),
             (Command::Release, Phase::Inside(time)) => self.leave(time, fx),
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
             }
             (Command::Acquire(_), Phase::Waiting(_)) => return Err(ALREADY_WAITING),

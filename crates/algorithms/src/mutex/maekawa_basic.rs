@@ -143,7 +143,7 @@ impl HandlesSelfMessages for MaekawaBasic {
                 self.everyone(Message::Release { time }, fx);
                 self.rota.turn();
             }
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
             }
             (Command::Acquire(_), Phase::Waiting(_)) => return Err(ALREADY_WAITING),

@@ -295,7 +295,7 @@ impl HandlesSelfMessages for MajorityVotes {
                 self.votes.clear();
                 self.everyone(Message::Release { time }, fx);
             }
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
             }
             (Command::Acquire(_), Phase::Waiting(_)) => return Err(ALREADY_WAITING),

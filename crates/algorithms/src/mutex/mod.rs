@@ -23,6 +23,7 @@ pub mod lift;
 pub mod locking;
 pub mod maekawa;
 pub mod maekawa_basic;
+pub mod maekawa_fallback;
 pub mod majority_votes;
 pub mod majority_votes_timely;
 pub mod raymond;
@@ -31,12 +32,15 @@ pub mod regenerating;
 pub mod regenerating_raymond;
 pub mod regenerating_ring;
 pub mod regenerating_suzuki_kasami;
+pub mod resource_sets;
+mod resources;
 pub mod ricart_agrawala;
 pub mod ricart_agrawala_probing;
 pub mod sanders;
 pub mod self_messages;
 pub mod singhal;
 pub mod spec;
+pub mod stamps;
 pub mod suzuki_kasami;
 mod theory;
 pub mod token_ring;
@@ -52,6 +56,7 @@ use vorrang_protocol::{Refused, Step, Turn};
 
 pub use card::Card;
 pub use fencing_token::FencingToken;
+pub use resources::Resources;
 
 use crate::problem::Problem;
 
@@ -102,11 +107,12 @@ impl FromStr for Command {
                 Ok(class) => Claim::Group(class),
                 Err(_) => return Err(format!("a group is a number from 0 to 255, not '{class}'")),
             },
+            ["acquire", "of", resources] => Claim::Of(resources.parse()?),
             ["release"] => return Ok(Self::Release),
             _ => {
                 return Err(format!(
-                    "unknown command '{text}': say acquire, acquire shared, acquire group NUMBER \
-                     or release"
+                    "unknown command '{text}': say acquire, acquire shared, acquire group \
+                     NUMBER, acquire of a+b or release"
                 ));
             }
         };
@@ -143,6 +149,8 @@ pub enum Claim {
     Shared,
     /// Those of the same class.
     Group(u8),
+    /// Those that need none of these resources.
+    Of(Resources),
 }
 
 impl Claim {
@@ -151,7 +159,8 @@ impl Claim {
         match (self, other) {
             (Self::Shared, Self::Shared) => false,
             (Self::Group(ours), Self::Group(theirs)) => ours != theirs,
-            (Self::Exclusive | Self::Shared | Self::Group(_), _) => true,
+            (Self::Of(ours), Self::Of(theirs)) => ours.meet(theirs),
+            (Self::Exclusive | Self::Shared | Self::Group(_) | Self::Of(_), _) => true,
         }
     }
 }
@@ -162,6 +171,7 @@ impl fmt::Display for Claim {
             Self::Exclusive => f.write_str("exclusive"),
             Self::Shared => f.write_str("shared"),
             Self::Group(class) => write!(f, "group {class}"),
+            Self::Of(resources) => write!(f, "of {resources}"),
         }
     }
 }
@@ -238,7 +248,8 @@ mod tests {
 
     #[test]
     fn commands_are_read_as_they_are_written() {
-        for claim in [Claim::Exclusive, Claim::Shared, Claim::Group(7)] {
+        let of = Claim::Of(Resources::named(b"ad"));
+        for claim in [Claim::Exclusive, Claim::Shared, Claim::Group(7), of] {
             let command = Command::Acquire(claim);
             assert_eq!(command.to_string().parse(), Ok(command));
         }
@@ -249,10 +260,17 @@ mod tests {
 
     #[test]
     fn claims_conflict_unless_both_agree_to_share() {
-        let claims = [Claim::Exclusive, Claim::Shared, Claim::Group(1), Claim::Group(2)];
+        let one = Claim::Of(Resources::named(b"a"));
+        let claims = [Claim::Exclusive, Claim::Shared, Claim::Group(1), Claim::Group(2), one];
+        let apart = Claim::Of(Resources::named(b"b"));
+        assert!(one.conflicts_with(one) && !one.conflicts_with(apart));
         for (i, a) in claims.into_iter().enumerate() {
             for (j, b) in claims.into_iter().enumerate() {
-                assert_eq!(a.conflicts_with(b), i != j || a == Claim::Exclusive, "{a} and {b}");
+                assert_eq!(
+                    a.conflicts_with(b),
+                    i != j || [Claim::Exclusive, one].contains(&a),
+                    "{a} and {b}"
+                );
             }
         }
     }

@@ -95,12 +95,13 @@ impl fmt::Display for Message {
 }
 
 /// One node, for any claims: readers and writers here, groups in
-/// [`group_exclusion`](super::group_exclusion).
+/// [`group_exclusion`](super::group_exclusion), sets of resources in
+/// [`resource_sets`](super::resource_sets).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ClaimedExclusion {
     me: NodeId,
     group: Group,
-    /// Groups, or else readers and writers.
+    /// Groups, sets of resources, or else readers and writers.
     sharing: Sharing,
     /// The highest time counted or seen.
     clock: Clock,
@@ -114,6 +115,7 @@ pub struct ClaimedExclusion {
 enum Sharing {
     ReadersWriters,
     Groups,
+    Resources,
 }
 
 /// Where a node stands.
@@ -145,6 +147,11 @@ impl ClaimedExclusion {
         Self::new(me, group, Sharing::Groups)
     }
 
+    /// A node of `group` that enters beside all who need other resources.
+    pub fn resources(me: NodeId, group: Group) -> Self {
+        Self::new(me, group, Sharing::Resources)
+    }
+
     fn new(me: NodeId, group: Group, sharing: Sharing) -> Self {
         let clock = Clock::default();
         Self { me, group, sharing, clock, phase: Phase::Outside, deferred: Vec::new() }
@@ -154,6 +161,7 @@ impl ClaimedExclusion {
         match self.sharing {
             Sharing::ReadersWriters => matches!(claim, Claim::Exclusive | Claim::Shared),
             Sharing::Groups => matches!(claim, Claim::Group(_)),
+            Sharing::Resources => matches!(claim, Claim::Of(set) if !set.is_empty()),
         }
     }
 
@@ -274,7 +282,7 @@ pub const CARD: Card = Card {
 /// Invariants for every kind of claims.
 pub(super) const SHARING: Terms = Terms {
     admission: |_| Admission::Compatible,
-    promises: Promises { ordering: true, bypass: Some(|_| 1) },
+    promises: Promises { ordering: true, bypass: Some(|_| 1), ..Promises::NONE },
     needs: EVERYONE,
     ..Terms::PLAIN
 };

@@ -135,6 +135,10 @@ impl RicartAgrawala {
         Self { me, group, clock, phase: Phase::Outside, deferred: Vec::new() }
     }
 
+    pub(super) fn is_inside(&self) -> bool {
+        self.phase == Phase::Inside
+    }
+
     fn on_request(&mut self, theirs: Stamp, fx: &mut impl Effects<Self>) {
         self.clock.witness(theirs.time);
         let we_go_first = match self.phase {
@@ -197,7 +201,7 @@ impl Protocol for RicartAgrawala {
                 }
                 self.deferred = deferred; // empty: only its room is kept
             }
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
             }
             (Command::Acquire(_), Phase::Waiting { .. }) => return Err(ALREADY_WAITING),
@@ -241,7 +245,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::ANY_ORDER,
     takes: &[],
     terms: Terms {
-        promises: Promises { ordering: true, bypass: Some(|_| 1) },
+        promises: Promises { ordering: true, bypass: Some(|_| 1), stamps: true },
         needs: EVERYONE,
         ..Terms::PLAIN
     },

@@ -110,6 +110,16 @@ pub trait HandlesSelfMessages: Protocol {
     /// A message comes, from another node or from this one.
     fn hear(&mut self, from: NodeId, message: Self::Message, fx: &mut impl Effects<Self>);
 
+    /// A timer runs out.
+    fn expire(&mut self, _timer: Self::Timer, _fx: &mut impl Effects<Self>) {}
+
+    /// A timer, and all that comes of it at home.
+    fn expire_at_home(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
+        let mut home = SelfMessages::new(self.me(), fx);
+        self.expire(timer, &mut home);
+        hear_out::<Self, Correctly>(self, &mut home);
+    }
+
     /// A command, and all that comes of it at home.
     ///
     /// # Errors

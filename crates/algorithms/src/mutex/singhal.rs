@@ -302,7 +302,7 @@ impl Protocol for Singhal {
                 self.leave(token, fx);
             }
             (
-                Command::Acquire(Claim::Shared | Claim::Group(_)),
+                Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)),
                 Phase::Outside | Phase::Holding(_),
             ) => return Err(EXCLUSIVE_ONLY),
             (Command::Acquire(_), Phase::Waiting) => return Err(ALREADY_WAITING),
@@ -419,7 +419,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::ANY_ORDER,
     takes: &[Parameter::Holder, Parameter::Arbitration],
     terms: Terms {
-        promises: Promises { ordering: false, bypass: Some(bypass) },
+        promises: Promises { ordering: false, bypass: Some(bypass), ..Promises::NONE },
         tokens: &["TOKEN"],
         ..Terms::PLAIN
     },

@@ -251,7 +251,7 @@ impl Protocol for SuzukiKasami {
                 self.leave(token, fx);
             }
             (
-                Command::Acquire(Claim::Shared | Claim::Group(_)),
+                Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)),
                 Phase::Outside | Phase::Holding(_),
             ) => return Err(EXCLUSIVE_ONLY),
             (Command::Acquire(_), Phase::Waiting) => return Err(ALREADY_WAITING),
@@ -322,7 +322,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::ANY_ORDER,
     takes: &[Parameter::Holder],
     terms: Terms {
-        promises: Promises { ordering: false, bypass: Some(|_| 1) },
+        promises: Promises { ordering: false, bypass: Some(|_| 1), ..Promises::NONE },
         tokens: &["PRIVILEGE"],
         ..Terms::PLAIN
     },

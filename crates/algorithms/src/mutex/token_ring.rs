@@ -320,7 +320,7 @@ impl Protocol for TokenRing {
                     self.pass_on(resource, 1, kept_for, fx);
                 }
             }
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
             }
             (Command::Acquire(_), Phase::Waiting { .. }) => return Err(ALREADY_WAITING),
@@ -393,7 +393,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::ANY_ORDER.on(Layout::Ring),
     takes: &[Parameter::Holder, Parameter::Rest, Parameter::Resources, Parameter::Priorities],
     terms: Terms {
-        promises: Promises { ordering: false, bypass: Some(bypass) },
+        promises: Promises { ordering: false, bypass: Some(bypass), ..Promises::NONE },
         perpetual: true,
         tokens: &["TOKEN"],
         ..Terms::PLAIN

@@ -139,7 +139,9 @@ impl<C: Clients> Protocol for TreeToken<C> {
             }
             (Command::Acquire(Claim::Exclusive), Phase::Waiting) => return Err(ALREADY_WAITING),
             (Command::Acquire(Claim::Exclusive), Phase::Inside) => return Err(ALREADY_INSIDE),
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), _) => return Err(EXCLUSIVE_ONLY),
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), _) => {
+                return Err(EXCLUSIVE_ONLY);
+            }
             (Command::Release, Phase::Inside) => self.phase = Phase::Outside,
             (Command::Release, Phase::Outside | Phase::Waiting) => return Err(NOT_INSIDE),
         }

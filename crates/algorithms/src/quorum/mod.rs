@@ -17,6 +17,8 @@
 
 mod all;
 pub mod chance;
+pub mod conditions;
+mod cyclic;
 mod field;
 mod grid;
 mod majority;
@@ -65,6 +67,14 @@ pub enum Quorums {
     Tree,
     /// The lines of a finite projective plane.
     Plane,
+    /// The plane of 13 nodes with the assignment that is printed in Maekawa's paper and in lectures,
+    /// where nodes are counted from 1.
+    PlaneAsPrinted,
+    /// The lines of the smallest plane that has so many nodes or more, its last nodes played by the
+    /// first ones.
+    PlaneReduced,
+    /// One set and all that it is turned into by turning the ring of all nodes.
+    Cyclic,
     /// These sets, one a node.
     Sets(Arc<[Vec<NodeId>]>),
 }
@@ -84,6 +94,7 @@ impl Quorums {
                 widths.iter().try_fold(0_u32, |sum, &it| sum.checked_add(it))
             }
             Self::Sets(sets) => Some(sets.len() as u32),
+            Self::PlaneAsPrinted => Some(plane::PRINTED.len() as u32),
             Self::Singleton
             | Self::All
             | Self::Majority
@@ -91,7 +102,9 @@ impl Quorums {
             | Self::Triangle(_)
             | Self::Wall(None)
             | Self::Tree
-            | Self::Plane => None,
+            | Self::Plane
+            | Self::PlaneReduced
+            | Self::Cyclic => None,
         }
     }
 
@@ -130,6 +143,9 @@ impl Quorums {
             Self::Wall(Some(widths)) => Arc::new(wall::Wall::new(widths)),
             Self::Tree => Arc::new(tree::Tree(nodes)),
             Self::Plane => Arc::new(plane::Plane::new(nodes)?),
+            Self::PlaneAsPrinted => Arc::new(sets::Sets::new(&plane::printed())?),
+            Self::PlaneReduced => Arc::new(plane::Reduced::new(nodes)?),
+            Self::Cyclic => Arc::new(cyclic::Cyclic::new(nodes)),
             Self::Sets(sets) => Arc::new(sets::Sets::new(sets)?),
         })
     }

@@ -17,7 +17,30 @@ use alloc::vec::Vec;
 use vorrang_protocol::{NodeId, NodeSet};
 
 use super::field::{Field, prime_power};
-use super::{Construction, Known, distinct};
+use super::{Construction, Known, all_alive, distinct};
+
+/// The plane of order 3 with a line for each node, as M. Maekawa, "A √N algorithm for mutual
+/// exclusion in decentralized systems", 1985, prints it, and with it many a lecture. Counted from 1.
+pub(super) const PRINTED: [[u32; 4]; 13] = [
+    [1, 2, 3, 4],
+    [2, 5, 8, 11],
+    [3, 6, 8, 13],
+    [4, 6, 10, 11],
+    [1, 5, 6, 7],
+    [2, 6, 9, 12],
+    [2, 7, 10, 13],
+    [1, 8, 9, 10],
+    [3, 7, 9, 11],
+    [3, 5, 10, 12],
+    [1, 11, 12, 13],
+    [4, 7, 8, 12],
+    [4, 5, 9, 13],
+];
+
+/// The same, counted from 0.
+pub(super) fn printed() -> Vec<Vec<NodeId>> {
+    PRINTED.iter().map(|set| set.iter().map(|&number| NodeId(number - 1)).collect()).collect()
+}
 
 #[derive(Debug)]
 pub(super) struct Plane {
@@ -106,6 +129,52 @@ impl Plane {
             }
         }
         line_of.into_iter().map(|line| line.expect("every point has a line, says Hall")).collect()
+    }
+}
+
+/// A plane of more nodes than there are: node i also plays node N + i, and so on round. Lines that
+/// met in a node meet in the one that plays it, so any two still intersect, and every node is still
+/// in its own. Their sizes and how often a node is in one are no longer the same: Maekawa's
+/// conditions 3 and 4 are what is given up.
+#[derive(Debug)]
+pub(super) struct Reduced {
+    nodes: u32,
+    plane: Plane,
+}
+
+impl Reduced {
+    pub(super) fn new(nodes: u32) -> Result<Self, String> {
+        let sizes = (2..).filter(|&q| prime_power(q).is_some()).map(size);
+        let larger = sizes.take_while(|&it| it <= MOST_NODES).find(|&it| it >= nodes);
+        let larger = larger.ok_or_else(|| format!("no plane of {nodes} nodes or more is built"))?;
+        Ok(Self { nodes, plane: Plane::new(larger)? })
+    }
+
+    fn played(&self, quorum: Vec<NodeId>) -> Vec<NodeId> {
+        let mut quorum: Vec<NodeId> =
+            quorum.into_iter().map(|id| NodeId(id.0 % self.nodes)).collect();
+        quorum.sort_unstable();
+        quorum.dedup();
+        quorum
+    }
+}
+
+impl Construction for Reduced {
+    fn quorum(&self, of: NodeId, turn: u64) -> Vec<NodeId> {
+        self.played(self.plane.quorum(of, turn))
+    }
+
+    fn family(&self, most: usize) -> Option<Vec<Vec<NodeId>>> {
+        distinct(self, self.nodes, most)
+    }
+
+    fn live(&self, dead: &NodeSet) -> Option<Vec<NodeId>> {
+        let quorums = (0..self.nodes).map(|id| self.quorum(NodeId(id), 0));
+        quorums.into_iter().find(|quorum| all_alive(quorum, dead))
+    }
+
+    fn effort(&self) -> u64 {
+        u64::from(self.plane.order)
     }
 }
 

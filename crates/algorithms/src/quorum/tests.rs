@@ -26,7 +26,7 @@ fn ids(list: &[u32]) -> Vec<NodeId> {
 /// All systems of up to so many nodes that a test can afford.
 fn all_up_to(most: u32) -> Vec<QuorumSystem> {
     let any = ["singleton", "all", "majority", "grid", "triangle", "tree", "wall"];
-    let schemes = ["triangle:columns", "triangle:rows"];
+    let schemes = ["triangle:columns", "triangle:rows", "cyclic", "plane:reduced"];
     let mut all = Vec::new();
     for nodes in 1..=most {
         all.extend(any.iter().chain(&schemes).map(|text| system(text, nodes)));

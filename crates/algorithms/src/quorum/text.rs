@@ -14,26 +14,33 @@ use super::{Quorums, Scheme, sets};
 
 impl Quorums {
     /// All ways to write one.
-    pub const FORMS: &'static str = "plane, grid, majority, weighted:2,1,1 (a weight a node), \
-        triangle, triangle:columns, triangle:rows, wall, wall:1,2,3 (the widths of its rows), \
-        tree, all, singleton, sets:0-1,1-2,0-2 (a set a node) or a file of sets";
+    pub const FORMS: &'static str = "plane, plane:printed (13 nodes as in Maekawa's paper), \
+        plane:reduced, cyclic, grid, majority, weighted:2,1,1 (a weight a node), triangle, \
+        triangle:columns, triangle:rows, wall, wall:1,2,3 (the widths of its rows), tree, all, \
+        singleton, sets:0-1,1-2,0-2 (a set a node), sets-from-1:1-2,2-3,1-3 (the same, counted \
+        from 1) or a file of sets";
 
     /// Reads a set a line, that of node 0 first: nodes with spaces between them. What follows a `#`
-    /// is not read, and lines with nothing else do not count.
+    /// is not read, and lines with nothing else do not count. A line `from 1` says that nodes are
+    /// counted from 1 below it.
     ///
     /// # Errors
     ///
     /// If a line is no set, or two do not meet, with their numbers.
     pub fn of_lines(text: &str) -> Result<Self, String> {
         let mut all = Vec::new();
-        let mut numbers = Vec::new();
+        let (mut numbers, mut first) = (Vec::new(), 0);
         for (number, line) in (1_usize..).zip(text.lines()) {
             let said = line.split('#').next().unwrap_or_default();
             let words: Vec<&str> = said.split_whitespace().collect();
             if words.is_empty() {
                 continue;
             }
-            all.push(set(&words).map_err(|why| format!("line {number}: {why}"))?);
+            if words == ["from", "1"] {
+                first = 1;
+                continue;
+            }
+            all.push(set(&words, first).map_err(|why| format!("line {number}: {why}"))?);
             numbers.push(number);
         }
         if all.is_empty() {
@@ -60,9 +67,12 @@ impl Quorums {
     }
 }
 
-fn set(words: &[&str]) -> Result<Vec<NodeId>, String> {
-    let node = |text: &&str| {
-        text.parse().map(NodeId).map_err(|_| format!("'{text}' is not a node's number"))
+/// The nodes of a set, the first of which is written as this number.
+fn set(words: &[&str], first: u32) -> Result<Vec<NodeId>, String> {
+    let node = |text: &&str| match text.parse::<u32>() {
+        Ok(number) if number < first => Err(format!("there is no node {number}: count from 1")),
+        Ok(number) => Ok(NodeId(number - first)),
+        Err(_) => Err(format!("'{text}' is not a node's number")),
     };
     let mut set = words.iter().map(node).collect::<Result<Vec<_>, String>>()?;
     set.sort_unstable();
@@ -87,6 +97,9 @@ impl FromStr for Quorums {
             ("grid", None) => Ok(Self::Grid),
             ("tree", None) => Ok(Self::Tree),
             ("plane", None) => Ok(Self::Plane),
+            ("plane", Some("printed")) => Ok(Self::PlaneAsPrinted),
+            ("plane", Some("reduced")) => Ok(Self::PlaneReduced),
+            ("cyclic", None) => Ok(Self::Cyclic),
             ("triangle", None) => Ok(Self::Triangle(Scheme::InTurn)),
             ("triangle", Some("columns")) => Ok(Self::Triangle(Scheme::Columns)),
             ("triangle", Some("rows")) => Ok(Self::Triangle(Scheme::Rows)),
@@ -110,12 +123,14 @@ impl FromStr for Quorums {
                     (false, Some(_)) => Ok(Self::Wall(Some(widths))),
                 }
             }
-            ("sets", Some(rest)) => {
+            ("sets" | "sets-from-1", Some(rest)) => {
+                let first = u32::from(name == "sets-from-1");
                 let one = |(at, it): (usize, &str)| {
                     if it.is_empty() {
+                        let at = at + first as usize;
                         return Err(format!("the set of node {at} is empty"));
                     }
-                    set(&it.split('-').collect::<Vec<_>>())
+                    set(&it.split('-').collect::<Vec<_>>(), first)
                 };
                 let sets = rest.split(',').enumerate().map(one);
                 let sets = sets.collect::<Result<Vec<_>, String>>()?;
@@ -136,6 +151,9 @@ impl fmt::Display for Quorums {
             Self::Grid => "grid",
             Self::Tree => "tree",
             Self::Plane => "plane",
+            Self::PlaneAsPrinted => "plane:printed",
+            Self::PlaneReduced => "plane:reduced",
+            Self::Cyclic => "cyclic",
             Self::Triangle(Scheme::InTurn) => "triangle",
             Self::Triangle(Scheme::Columns) => "triangle:columns",
             Self::Triangle(Scheme::Rows) => "triangle:rows",
@@ -176,6 +194,9 @@ mod tests {
             "wall:1,2,3",
             "tree",
             "plane",
+            "plane:printed",
+            "plane:reduced",
+            "cyclic",
             "sets:0-1,1-2,0-2",
         ] {
             assert_eq!(text.parse::<Quorums>().unwrap().to_string(), text);
@@ -184,12 +205,27 @@ mod tests {
         let sets: Quorums = "sets:1-0-1,02-1,2-0".parse().unwrap();
         assert_eq!(sets.to_string(), "sets:0-1,1-2,0-2");
         assert_eq!(sets.in_short(), "of 3 sets");
+        assert_eq!("sets-from-1:1-2,2-3,1-3".parse(), Ok(sets));
+    }
+
+    #[test]
+    fn the_printed_plane_can_be_typed_as_it_is_printed() {
+        let typed = "sets-from-1:1-2-3-4,2-5-8-11,3-6-8-13,4-6-10-11,1-5-6-7,2-6-9-12,2-7-10-13,\
+                     1-8-9-10,3-7-9-11,3-5-10-12,1-11-12-13,4-7-8-12,4-5-9-13";
+        let system = |text: &str| text.parse::<Quorums>().unwrap().system(Group::of(13)).unwrap();
+        let (typed, named) = (system(typed), system("plane:printed"));
+        for id in named.group().members() {
+            assert_eq!(typed.of(id), named.of(id), "node {id}");
+            assert!(named.of(id).contains(&id), "node {id}");
+        }
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         let wrong = |text: &str| text.parse::<Quorums>().unwrap_err();
-        assert!(wrong("plain").starts_with("'plain' is not a quorum system: say plane, grid"));
+        assert!(
+            wrong("plain").starts_with("'plain' is not a quorum system: say plane, plane:printed")
+        );
         assert!(wrong("grid:3").starts_with("'grid:3' is not a quorum system"));
         assert!(wrong("triangle:3").starts_with("'triangle:3' is not a quorum system"));
         assert!(wrong("weighted").contains("weighted:2,1,1"));
@@ -198,6 +234,8 @@ mod tests {
         assert!(wrong("wall:4294967295,1").contains("more nodes than can be counted"));
         assert!(wrong("sets:0-y").starts_with("'y' is not a node's number"));
         assert_eq!(wrong("sets:0,,1"), "the set of node 1 is empty");
+        assert_eq!(wrong("sets-from-1:1,,1"), "the set of node 2 is empty");
+        assert_eq!(wrong("sets-from-1:0"), "there is no node 0: count from 1");
     }
 
     #[test]
@@ -233,6 +271,7 @@ mod tests {
     fn a_file_of_sets_is_read_line_by_line() {
         let read = Quorums::of_lines("# a triangle\n0 1\n\n 2\t1 # of node 1\n0 2\n");
         assert_eq!(read, "sets:0-1,1-2,0-2".parse());
+        assert_eq!(Quorums::of_lines("from 1\n1 2\n2 3\n1 3"), "sets:0-1,1-2,0-2".parse());
         let wrong = |text| Quorums::of_lines(text).unwrap_err();
         assert_eq!(wrong("0 1\n0 x"), "line 2: 'x' is not a node's number");
         assert!(wrong("# nothing").starts_with("there is no set in it"));

@@ -83,6 +83,8 @@ pub struct Setup {
     pub founders: u32,
     /// The failure detector.
     pub detector: Detector,
+    /// How many pieces of work a computation has.
+    pub work: u32,
 }
 
 impl Setup {
@@ -93,7 +95,8 @@ impl Setup {
     /// timers that are never late, coins for root contention, no time to gather, a heartbeat every
     /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
     /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
-    /// and a group that all have founded, who watch each other by heartbeats.
+    /// and a group that all have founded, who watch each other by heartbeats; two pieces
+    /// of work for each.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -123,6 +126,7 @@ impl Setup {
             draws: parameter::USUAL_DRAWS,
             founders: group.size(),
             detector: Detector::Heartbeats,
+            work: group.size().saturating_mul(2),
         }
     }
 
@@ -205,6 +209,7 @@ mod tests {
             (Parameter::Draws, "7"),
             (Parameter::Founders, "2"),
             (Parameter::Detector, "told"),
+            (Parameter::Work, "9"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -217,7 +222,7 @@ mod tests {
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
                     --contention id --gather 2ms --beat 7ms --margin 300us --window 5 --tail stop \
                     --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --founders 2 \
-                    --detector told";
+                    --detector told --work 9";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }
@@ -274,6 +279,7 @@ mod tests {
             wrong("--nodes 3 --detector none"),
             "--detector: 'none' is not one of: heartbeats, told"
         );
+        assert_eq!(wrong("--nodes 3 --work 0"), "--work: '0' is not a number from 1 to 1000000000");
         assert_eq!(wrong("--nodes 3 --quota 3"), "--quota is not taken here");
         assert_eq!(wrong("--nodes 3 --k"), "--k wants a value");
         assert_eq!(wrong("--k 3"), "'--k 3' must begin with --nodes");

@@ -21,6 +21,9 @@ pub(super) const USUAL_DRAWS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1000);
 /// More are not useful, and every token is a message in flight.
 const MOST_RESOURCES: u32 = 64;
 
+/// Every piece is a message.
+const MOST_WORK: u32 = 1_000_000_000;
+
 /// Something that an algorithm may have to be told besides the group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Parameter {
@@ -76,6 +79,8 @@ pub enum Parameter {
     Founders,
     /// The failure detector.
     Detector,
+    /// How many pieces of work a computation has.
+    Work,
 }
 
 // Longer help texts.
@@ -100,13 +105,14 @@ const DETECTOR: &str = "The failure detector: heartbeats, or told (by the comman
 const TOPOLOGY: &str = "The topology: ring, line, star, complete, tree:2, grid, torus, hypercube, \
                         random-tree, random:0.1, or a file of links [default: what the algorithm \
                         is usually run on]";
-const QUORUM: &str = "The quorum system: plane, grid, majority, weighted:2,1,1, triangle, \
-                      wall:1,2,3, tree, all, singleton, sets:0-1,1-2,0-2, or a file of sets \
-                      [default: the plane if there is one of so many nodes, else the grid]";
+const QUORUM: &str = "The quorum system: plane, cyclic, grid, majority, weighted:2,1,1, triangle, \
+                      wall:1,2,3, tree, all, singleton, sets:0-1,1-2,0-2, or a file of sets; \
+                      `quorum --help` lists all [default: the plane if there is one of so many \
+                      nodes, else the grid]";
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -133,6 +139,7 @@ impl Parameter {
         Self::Draws,
         Self::Founders,
         Self::Detector,
+        Self::Work,
     ];
 
     /// Its name, without the hyphens.
@@ -164,13 +171,14 @@ impl Parameter {
             Self::Draws => "draws",
             Self::Founders => "founders",
             Self::Detector => "detector",
+            Self::Work => "work",
         }
     }
 
     /// The placeholder of its value in a help text.
     pub const fn value(self) -> &'static str {
         match self {
-            Self::K | Self::Resources | Self::Draws | Self::Founders => "NUMBER",
+            Self::K | Self::Resources | Self::Draws | Self::Founders | Self::Work => "NUMBER",
             Self::Within | Self::Rest | Self::Late | Self::Gather | Self::Beat | Self::Margin => {
                 "TIME"
             }
@@ -253,6 +261,10 @@ impl Parameter {
             Self::Draws => DRAWS,
             Self::Founders => FOUNDERS,
             Self::Detector => DETECTOR,
+            Self::Work => {
+                "How many pieces of work the computation has whose end is to be found out \
+                 [default: twice as many as there are nodes]"
+            }
         }
     }
 
@@ -311,6 +323,7 @@ impl Parameter {
             Self::Draws => setup.draws = up_to(text, MOST_DRAWS)?,
             Self::Founders => setup.founders = up_to(text, group.size())?.get(),
             Self::Detector => setup.detector = one_of(&Detector::ALL, Detector::name, text)?,
+            Self::Work => setup.work = up_to(text, MOST_WORK)?.get(),
         }
         Ok(())
     }
@@ -344,6 +357,7 @@ impl Parameter {
             Self::Draws => setup.draws.to_string(),
             Self::Founders => setup.founders.to_string(),
             Self::Detector => setup.detector.name().to_string(),
+            Self::Work => setup.work.to_string(),
         }
     }
 }

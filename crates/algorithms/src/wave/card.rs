@@ -3,7 +3,10 @@
 use vorrang_protocol::{Graph, NodeId};
 
 use super::Wave;
+use super::spec::{Spanning, Watch};
+use super::termination::Terminated;
 use crate::card::Quantity;
+use crate::setup::{Setup, Unfit};
 use crate::topology::Topology;
 use crate::topology::measure::distances;
 
@@ -13,9 +16,29 @@ pub type Card = crate::card::Card<Wave>;
 /// A mistake in an algorithm.
 pub type Flaw = crate::card::Flaw<Wave>;
 
-/// The terms of a wave algorithm: none so far.
-#[derive(Debug)]
-pub struct Terms;
+/// What a wave algorithm is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Terms {
+    /// To reach every node, once each.
+    Traversal,
+    /// To find out that a computation is over that reaches any node, any number of times.
+    Termination,
+}
+
+impl Card {
+    /// All that must hold in a set-up.
+    ///
+    /// # Errors
+    ///
+    /// If there is no such graph.
+    pub fn watch(&self, setup: &Setup) -> Result<Watch, Unfit> {
+        let graph = setup.topology.graph(setup.group)?;
+        Ok(match self.terms {
+            Terms::Traversal => (Some(Spanning::new(graph)), None),
+            Terms::Termination => (None, Some(Terminated::new(graph, setup.work))),
+        })
+    }
+}
 
 /// Messages.
 pub const MESSAGES: Quantity = Quantity::number("messages", "messages");
@@ -44,6 +67,8 @@ pub struct Setting {
     pub first_two_levels: u64,
     /// Nodes beyond these levels.
     pub beyond: u64,
+    /// w, how many pieces of work there are, where a wave spreads any.
+    pub work: u64,
 }
 
 impl Setting {
@@ -62,6 +87,7 @@ impl Setting {
             among_neighbours: count(|a, b| (a, b) == (1, 1)),
             first_two_levels: count(|a, b| a != b && a + b <= 3),
             beyond: graph.group().members().filter(|&id| far(id) > 2).count() as u64,
+            work: 0,
         }
     }
 
@@ -77,7 +103,14 @@ impl Setting {
             among_neighbours: pairs(nodes - 1),
             first_two_levels: nodes - 1,
             beyond: 0,
+            work: 0,
         }
+    }
+
+    /// The same with so many pieces of work.
+    #[must_use]
+    pub fn working(self, pieces: u32) -> Self {
+        Self { work: pieces.into(), ..self }
     }
 }
 
@@ -112,6 +145,7 @@ mod tests {
             among_neighbours: 0,
             first_two_levels: 5,
             beyond: 0,
+            work: 0,
         };
         assert_eq!(seen(six_links, 5, 0), at_0);
         let at_3 = Setting { farthest_linked: false, among_neighbours: 1, ..at_0 };

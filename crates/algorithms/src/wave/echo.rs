@@ -248,7 +248,7 @@ pub const CARD: Card = Card {
     citation: "Chang, IEEE TSE SE-8(4), 1982",
     assumes: Assumes::ANY_ORDER.on(Layout::Connected(&Topology::Ring)),
     takes: &[Parameter::Topology, Parameter::Initiator],
-    terms: Terms,
+    terms: Terms::Traversal,
     theory: &[
         MESSAGES.costs(|at| Span::exactly((2 * at.edges) as f64)),
         TREE_DEPTH.costs(tree_depth),

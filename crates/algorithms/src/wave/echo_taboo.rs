@@ -282,7 +282,7 @@ pub const CARD: Card = Card {
     citation: "Werner, lectures at TU Chemnitz, ch. 7; corrected",
     assumes: Assumes::ANY_ORDER.on(Layout::Connected(&Topology::Ring)),
     takes: &[Parameter::Topology, Parameter::Initiator],
-    terms: Terms,
+    terms: Terms::Traversal,
     theory: &[MESSAGES.costs(messages), TREE_DEPTH.costs(tree_depth), DURATION.costs(duration)],
     flaws: FLAWS,
     source: include_str!("echo_taboo.rs"),

@@ -2,6 +2,7 @@
 
 use vorrang_protocol::{Effects, NodeId, Protocol};
 
+use super::dijkstra_scholten::{self, DijkstraScholten, Engaged, Part};
 use super::echo::{self, Echo};
 use super::echo_taboo::{self, EchoTaboo};
 use super::{Gathered, Notice};
@@ -135,4 +136,72 @@ fn is_no_answer(node: &EchoTaboo, from: NodeId, message: &echo_taboo::Message) -
         echo_taboo::Colour::Green { .. } => true,
     };
     matches!(message, echo_taboo::Message::Explorer(_)) && takes_part_and_asks_not
+}
+
+/// The message that engages a node is acknowledged like any other.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AcknowledgedAtOnce;
+
+impl Mistake<DijkstraScholten> for AcknowledgedAtOnce {
+    fn on_message(
+        self,
+        node: &mut DijkstraScholten,
+        from: NodeId,
+        message: dijkstra_scholten::Message,
+        fx: &mut impl Effects<DijkstraScholten>,
+    ) {
+        match (node.part, message) {
+            (Part::Idle, dijkstra_scholten::Message::Work(pieces)) => {
+                fx.notify(Notice::Joined { parent: from });
+                node.works(&mut Engaged::by(Some(from)), pieces, fx);
+                fx.send(from, dijkstra_scholten::Message::Ack(Gathered::NOTHING));
+            }
+            (Part::Idle | Part::Engaged(_) | Part::Over, _) => node.on_message(from, message, fx),
+        }
+    }
+}
+
+/// An engaged node takes the sender of the latest message for its parent.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LatestParent;
+
+impl Mistake<DijkstraScholten> for LatestParent {
+    fn on_message(
+        self,
+        node: &mut DijkstraScholten,
+        from: NodeId,
+        message: dijkstra_scholten::Message,
+        fx: &mut impl Effects<DijkstraScholten>,
+    ) {
+        match (&mut node.part, message) {
+            (
+                Part::Engaged(Engaged { parent: Some(parent), .. }),
+                dijkstra_scholten::Message::Work(_),
+            ) => *parent = from,
+            (Part::Idle | Part::Engaged(_) | Part::Over, _) => {}
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+/// A node that is engaged already does its work and acknowledges nothing.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OnlyEngagingWorkAcknowledged;
+
+impl Mistake<DijkstraScholten> for OnlyEngagingWorkAcknowledged {
+    fn on_message(
+        self,
+        node: &mut DijkstraScholten,
+        from: NodeId,
+        message: dijkstra_scholten::Message,
+        fx: &mut impl Effects<DijkstraScholten>,
+    ) {
+        match (node.part, message) {
+            (Part::Engaged(mut engaged), dijkstra_scholten::Message::Work(pieces)) => {
+                node.works(&mut engaged, pieces, fx);
+                node.goes_on(engaged, fx);
+            }
+            (Part::Idle | Part::Engaged(_) | Part::Over, _) => node.on_message(from, message, fx),
+        }
+    }
 }

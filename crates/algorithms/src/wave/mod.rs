@@ -7,11 +7,13 @@
 //! 6, calls what such a thing must do termination, decision and dependence.)
 
 pub mod card;
+pub mod dijkstra_scholten;
 pub mod echo;
 pub mod echo_taboo;
 pub mod flaws;
 mod invariants;
 pub mod spec;
+pub mod termination;
 
 use alloc::format;
 use alloc::string::String;
@@ -80,15 +82,21 @@ pub enum Notice {
         /// The neighbour through which the wave came: the other end of the activation edge.
         parent: NodeId,
     },
+    /// This node has done a piece of the work that a wave spreads, where it spreads any.
+    Worked,
     /// Every node has taken part, and this is what they gave.
     Done(Gathered),
+    /// All work is done, and this is what its pieces gave.
+    Over(Gathered),
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Joined { parent } => write!(f, "joined through node {parent}"),
+            Self::Worked => f.write_str("did a piece of work"),
             Self::Done(Gathered { count, sum }) => write!(f, "done: {count} nodes, sum {sum}"),
+            Self::Over(Gathered { count, sum }) => write!(f, "over: {count} pieces, sum {sum}"),
         }
     }
 }

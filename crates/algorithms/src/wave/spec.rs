@@ -16,8 +16,12 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Graph, Monitor, NodeId, Obligation, Violation};
 
+use super::termination::Terminated;
 use super::{Command, Gathered, Notice};
 use crate::setup::{Setup, Unfit};
+
+/// The properties of a wave that reaches all, or those of one that finds out that work is done.
+pub type Watch = (Option<Spanning>, Option<Terminated>);
 
 /// All properties of a wave on a graph.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -109,7 +113,8 @@ impl Monitor for Spanning {
     fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
         match *notice {
             Notice::Joined { parent } => self.on_joined(at, parent),
-            Notice::Done(gathered) => self.on_done(at, gathered),
+            Notice::Worked => Ok(()),
+            Notice::Done(gathered) | Notice::Over(gathered) => self.on_done(at, gathered),
         }
     }
 

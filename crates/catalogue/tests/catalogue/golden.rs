@@ -20,7 +20,6 @@ use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
-use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_catalogue::{Entry, NodeOf, find};
 use vorrang_erased::AnyNode;
 use vorrang_protocol::{Graph, Group, Guard, Monitor, NodeId};
@@ -104,7 +103,7 @@ fn play(text: &str) -> Result<String, String> {
         Election::NAME => find::<Election>(name, flaw)
             .and_then(|entry| play.play(entry, entry.card.watch(setup, true))),
         Wave::NAME => {
-            find::<Wave>(name, flaw).and_then(|entry| play.play(entry, Spanning::of(setup)?))
+            find::<Wave>(name, flaw).and_then(|entry| play.play(entry, entry.card.watch(setup)?))
         }
         Detection::NAME => find::<Detection>(name, flaw)
             .and_then(|entry| play.play(entry, entry.card.watch(setup, Some(setup.within)))),

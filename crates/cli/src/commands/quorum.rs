@@ -25,6 +25,9 @@ use crate::table::{table, tables};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Systems:\n  \
     plane              the lines of a projective plane: N = 7, 13, 21, 31, 57, 73, 91, 133, …\n  \
+    plane:printed      the plane of 13 nodes with the sets that lectures print (from 1 there)\n  \
+    plane:reduced      the next larger plane, its last nodes played by the first: any N\n  \
+    cyclic             one set turned round the ring of nodes, as small as can be: any N\n  \
     grid               a row and a column\n  \
     majority           more than half of the nodes\n  \
     weighted:2,1,1     more than half of all weight, a weight a node\n  \
@@ -34,8 +37,8 @@ use crate::table::{table, tables};
     wall:1,2,3         the same with rows of these widths\n  \
     tree               a way from the root of a binary tree to a leaf\n  \
     all, singleton     everybody; node 0 alone\n  \
-    sets:0-1,1-2,0-2   these, one a node\n  \
-    FILE               these, a line a node\n\n\
+    sets:0-1,1-2,0-2   these, one a node; sets-from-1:1-2,2-3,1-3 if nodes are counted from 1\n  \
+    FILE               these, a line a node; counted from 1 below a line 'from 1'\n\n\
     Examples:\n  \
     vorrang quorum plane --nodes 13 --show\n  \
     vorrang quorum wall:1,2,3 --analyse --fail 10%\n  \
@@ -43,8 +46,8 @@ use crate::table::{table, tables};
     vorrang quorum compare --nodes 49\n  \
     vorrang quorum grid --nodes 10000 --json")]
 pub(crate) struct Quorum {
-    /// plane, grid, majority, triangle, wall, tree, all, singleton, weighted:2,1,1, wall:1,2,3,
-    /// sets:0-1,1-2,0-2, a file of sets; or compare
+    /// plane, cyclic, grid, majority, triangle, wall, tree, all, singleton, weighted:2,1,1,
+    /// wall:1,2,3, sets:0-1,1-2,0-2, a file of sets; or compare
     system: String,
     /// How many nodes, N [default: as many as the system says, or 13]
     #[arg(long, short, value_parser = whole(1..=MOST_NODES))]
@@ -52,7 +55,8 @@ pub(crate) struct Quorum {
     /// Draw it, with one quorum in brackets
     #[arg(long)]
     show: bool,
-    /// Show its properties: coterie, symmetric, non-dominated, ideal, load, resilience
+    /// Show its properties: coterie, symmetric, non-dominated, ideal, Maekawa's conditions, load,
+    /// resilience
     #[arg(long)]
     analyse: bool,
     /// The probability that a node is down, for the probability that no quorum is available
@@ -256,8 +260,18 @@ const MOST_WEIGHTED: u32 = 1_000;
 
 /// All systems that there may be of so many nodes.
 fn side_by_side(nodes: u32) -> Vec<Quorums> {
-    const ALL: [&str; 8] =
-        ["singleton", "all", "majority", "grid", "triangle", "wall", "tree", "plane"];
+    const ALL: [&str; 10] = [
+        "singleton",
+        "all",
+        "majority",
+        "grid",
+        "triangle",
+        "wall",
+        "tree",
+        "plane",
+        "plane:reduced",
+        "cyclic",
+    ];
     let mut systems: Vec<Quorums> =
         ALL.map(|text| text.parse().expect("it is one of ours")).to_vec();
     // The repair of a majority of an even number: there is no tie any more.

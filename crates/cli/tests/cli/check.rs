@@ -14,7 +14,6 @@ use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::wave::Wave;
-use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_catalogue::abouts;
 use vorrang_catalogue::cards;
 use vorrang_catalogue::{Entry, NodeOf, find};
@@ -160,7 +159,7 @@ fn every_flaw_of_every_algorithm_is_found_and_its_counterexample_can_be_played()
             Election::NAME => find::<Election>(card.name, mistake)
                 .map(|entry| replay.play(entry, entry.card.watch(setup, true))),
             Wave::NAME => find::<Wave>(card.name, mistake)
-                .map(|entry| replay.play(entry, Spanning::of(setup).expect("a graph"))),
+                .map(|entry| replay.play(entry, entry.card.watch(setup).expect("a graph"))),
             Detection::NAME => find::<Detection>(card.name, mistake)
                 .map(|entry| replay.play(entry, entry.card.watch(setup, Some(setup.within)))),
             Multicast::NAME => find::<Multicast>(card.name, mistake)

@@ -152,7 +152,7 @@ fn a_file_of_sets_is_a_system_and_a_wrong_line_is_named() {
 #[test]
 fn what_is_no_system_is_answered_with_those_there_are() {
     for (args, why) in [
-        (&["plain"][..], "'plain' is not a quorum system: say plane, grid"),
+        (&["plain"][..], "'plain' is not a quorum system: say plane, plane:printed"),
         (&["plane", "--nodes", "14"], "the nearest are 13 and 21"),
         (&["wall:1,2", "--nodes", "4"], "say --nodes 3"),
         (&["weighted:1,x"], "'x' is not a weight"),

@@ -15,7 +15,7 @@ use vorrang_algorithms::mutex::{Command, Mutex};
 use vorrang_catalogue::NodeOf;
 use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::NodeId;
-use vorrang_sim::{FaultCounts, Random, share};
+use vorrang_sim::{FaultCounts, Random};
 use vorrang_trace::{Measure, Record, Summary, Verdict, judge};
 
 use super::kills::{Kills, in_order};
@@ -109,7 +109,7 @@ pub(super) trait Nodes: Counted {
 /// otherwise none.
 pub(super) fn quota(scenario: &Scenario, node: NodeId) -> u64 {
     match scenario.load {
-        LoadKind::Heavy => share(scenario.entries, scenario.contenders(), node),
+        LoadKind::Heavy => scenario.asking().share(scenario.entries, node, scenario.nodes()),
         LoadKind::Light | LoadKind::Burst => 0,
     }
 }
@@ -123,18 +123,19 @@ async fn orchestrate(
 ) -> Result<(), Failure> {
     let bar: Progress<'_> = progress.unwrap_or(&|_| {});
     let (mut kills, mut random) = (Kills::of(scenario), Random::new(scenario.seed()));
-    let contenders = u64::from(scenario.contenders());
+    let (asking, contenders) = (scenario.asking(), u64::from(scenario.contenders()));
     match scenario.load {
         LoadKind::Heavy => {
             // A node with nothing to do is done without saying so.
-            let busy = (0..contenders.min(scenario.entries) as u32).map(NodeId).collect();
+            let busy = contenders.min(scenario.entries) as usize;
+            let busy = asking.iter(scenario.nodes()).take(busy).collect();
             if !take_turns(scenario, nodes, &mut news, busy, (&mut kills, bar)).await? {
                 return Ok(());
             }
         }
         LoadKind::Light => {
             for entry in 0..scenario.entries {
-                let node = NodeId(random.below(contenders) as u32);
+                let node = asking.nth(random.below(contenders) as u32);
                 nodes.ask(node, acquire(scenario, &mut random)).await?;
                 wait(nodes, &mut news, &mut kills).await?;
                 rest(scenario, nodes).await?;
@@ -144,15 +145,15 @@ async fn orchestrate(
         LoadKind::Burst => {
             let mut left = scenario.entries;
             while left > 0 {
-                let asking = left.min(contenders);
-                for node in (0..asking as u32).map(NodeId) {
+                let count = left.min(contenders);
+                for node in asking.iter(scenario.nodes()).take(count as usize) {
                     nodes.ask(node, acquire(scenario, &mut random)).await?;
                 }
-                for _ in 0..asking {
+                for _ in 0..count {
                     wait(nodes, &mut news, &mut kills).await?;
                 }
                 rest(scenario, nodes).await?;
-                left -= asking;
+                left -= count;
                 bar(scenario.entries - left);
             }
         }

@@ -9,10 +9,11 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
+use vorrang_algorithms::mutex::stamps::STAMP_ORDER;
 use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Links, Liveness};
-use vorrang_protocol::{Graph, Guard, Protocol, parse_duration_ns, show_duration_ns};
+use vorrang_protocol::{Graph, Guard, NodeId, Protocol, parse_duration_ns, show_duration_ns};
 
 use super::check_limits::CheckLimitArgs;
 use super::choice::{Choice, name};
@@ -21,7 +22,7 @@ use super::election::ElectionCheckArgs;
 use super::group::GroupCheckArgs;
 use super::multicast::MulticastCheckArgs;
 use super::mutex::MutexCheckArgs;
-use super::{OrderKind, SetupArgs, within};
+use super::{OrderKind, SetupArgs, list, within};
 use crate::failure::Failure;
 #[cfg(feature = "clap")]
 use crate::values::whole;
@@ -157,6 +158,12 @@ pub struct BudgetArgs {
         arg(long, value_name = "NODES", value_parser = whole(0..=u8::MAX))
     )]
     pub crashes: Option<u8>,
+    /// Nodes that never crash, as in 1,2: the others may
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_delimiter = ',', value_name = "NODES", value_parser = whole(0..=63_u32))
+    )]
+    pub spare: Vec<u32>,
     /// How many crashed nodes may restart [default: as many as the flaw is about]
     #[cfg_attr(
         feature = "clap",
@@ -282,6 +289,7 @@ impl CheckArgs {
             .losses(self.budget.losses.unwrap_or(losses))
             .duplicates(self.budget.duplicates.unwrap_or(duplicates))
             .severing(self.budget.severing)
+            .sparing(self.budget.spare.iter().copied().map(NodeId))
     }
 
     /// Refuses options that would change nothing, as if they had been looked at.
@@ -305,6 +313,9 @@ impl CheckArgs {
         let why = match crashes {
             0 if restarts > 0 => format!("--restarts {restarts}: say --crashes"),
             0 if budget.severing => "--severing: say --crashes".to_owned(),
+            0 if !budget.spare.is_empty() => {
+                format!("--spare {}: say --crashes", list(&budget.spare))
+            }
             _ if self.asynchronous && self.timely.is_some() => {
                 "--timely and --asynchronous: either no message takes longer, or some take for ever"
                     .to_owned()
@@ -324,7 +335,9 @@ impl CheckArgs {
 
     /// The invariants of the algorithm's proof that are to be checked.
     pub fn guards<P: Protocol>(&self, guards: &[Guard<P>]) -> Vec<Guard<P>> {
-        if self.demand.no_invariants { Vec::new() } else { guards.to_vec() }
+        // The order of stamps is among them only if it is asked for.
+        let is_left_out = |it: &&Guard<P>| self.demand.no_invariants && it.name() != STAMP_ORDER;
+        guards.iter().filter(|it| !is_left_out(it)).cloned().collect()
     }
 
     /// Properties besides what the monitor says, for fair runs too if that is wanted.
@@ -361,6 +374,9 @@ impl CheckArgs {
             line.flag(flag);
         }
         line.maybe("crashes", budget.crashes);
+        if !budget.spare.is_empty() {
+            line.option("spare", list(&budget.spare));
+        }
         line.maybe("restarts", budget.restarts);
         line.maybe("losses", budget.losses);
         line.maybe("duplicates", budget.duplicates);

@@ -2,11 +2,12 @@
 
 use std::ops::RangeInclusive;
 
+use vorrang_algorithms::mutex::spec::Only;
 use vorrang_algorithms::mutex::{Claim, Command};
 use vorrang_sim::Distribution;
 
 use super::choice::Choice;
-use super::{NODES, within};
+use super::{NODES, list, nodes_of, within};
 use crate::failure::Failure;
 #[cfg(feature = "clap")]
 use crate::values::whole;
@@ -49,12 +50,26 @@ pub struct MutexArgs {
     /// Also show what a run costs on a medium on which a message to many is sent once
     #[cfg_attr(feature = "clap", arg(long))]
     pub broadcast_medium: bool,
+    /// Only these nodes ever ask, as in 6,7,10 (nodes are counted from 0)
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_delimiter = ',', value_name = "NODES", value_parser = whole(0..=u32::MAX))
+    )]
+    pub requesters: Vec<u32>,
 }
 
 impl Default for MutexArgs {
     fn default() -> Self {
         let (load, think) = (LoadKind::Heavy, Distribution::Constant(0));
-        Self { entries: 10_000, load, think, hold: None, hot: None, broadcast_medium: false }
+        Self {
+            entries: 10_000,
+            load,
+            think,
+            hold: None,
+            hot: None,
+            broadcast_medium: false,
+            requesters: Vec::new(),
+        }
     }
 }
 
@@ -88,19 +103,48 @@ pub enum Property {
     Ordering,
     /// No node bypasses a waiting request that it was told of more often than promised, or --bypass
     NoStarvation,
-    /// All that the algorithm promises
+    /// Of two requests the one with the lower logical stamp (t, i) enters first, also if neither
+    /// happened before the other; nodes remember their stamps for that
+    Stamps,
+    /// All that the algorithm promises, but for the order of stamps
     Promised,
+}
+
+/// A half of what mutual exclusion is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+pub enum Half {
+    /// No two are inside together
+    Safety,
+    /// Whoever asks gets in
+    Liveness,
+}
+
+impl From<Half> for Only {
+    fn from(half: Half) -> Self {
+        match half {
+            Half::Safety => Self::Safety,
+            Half::Liveness => Self::Liveness,
+        }
+    }
 }
 
 /// The options of a check of a lock.
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct MutexCheckArgs {
-    /// How many entries each node makes: one number, or one a node as in 2,2,1 [default: 1]
+    /// How many entries each node makes: one number, or one a node as in 2,2,1; with --requesters,
+    /// one for each of them [default: 1]
     #[cfg_attr(feature = "clap", arg(long, short, value_delimiter = ',', value_name = "ENTRIES"))]
     #[cfg_attr(feature = "clap", arg(value_parser = whole(TO_EXPLORE)))]
     pub entries: Vec<u32>,
-    /// The claim of each node, one a node: exclusive, shared or group:2 [default: in turn]
+    /// Only these nodes ever ask, as in 6,7,10 (nodes are counted from 0)
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_delimiter = ',', value_name = "NODES", value_parser = whole(0..=u32::MAX))
+    )]
+    pub requesters: Vec<u32>,
+    /// The claim of each node, one a node: exclusive, shared, group:2 or of:a+b [default: in turn]
     #[cfg_attr(
         feature = "clap",
         arg(long, value_delimiter = ',', value_name = "CLAIMS", value_parser = parse_claim)
@@ -115,6 +159,10 @@ pub struct MutexCheckArgs {
     /// Properties to check besides exclusion and progress
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_delimiter = ','))]
     pub property: Vec<Property>,
+    /// Check only exclusion (safety) or only progress (liveness): each by itself has a trivial
+    /// solution
+    #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "HALF"))]
+    pub only: Option<Half>,
     /// How often a node may enter before a waiting request that it was told of [default: as often
     /// as the algorithm promises]
     #[cfg_attr(
@@ -135,12 +183,22 @@ impl MutexCheckArgs {
     }
 }
 
-/// Reads `exclusive`, `shared` or `group:2`.
+/// The nodes that are to ask, lowest first: each exists, and none is named twice.
+pub fn requesters(said: &[u32], nodes: u32) -> Result<Vec<u32>, Failure> {
+    let mut all = match said {
+        [] => Vec::new(),
+        _ => nodes_of("--requesters", &list(said), nodes)?,
+    };
+    all.sort_unstable();
+    Ok(all)
+}
+
+/// Reads `exclusive`, `shared`, `group:2` or `of:a+b`.
 pub fn parse_claim(text: &str) -> Result<Claim, String> {
     match format!("acquire {}", text.replace(':', " ")).parse() {
         Ok(Command::Acquire(claim)) if !text.is_empty() => Ok(claim),
         Ok(Command::Acquire(_) | Command::Release) | Err(_) => {
-            Err(format!("'{text}' is not a claim: write exclusive, shared or group:2"))
+            Err(format!("'{text}' is not a claim: write exclusive, shared, group:2 or of:a+b"))
         }
     }
 }
@@ -154,6 +212,12 @@ impl Choice for Property {
     const ALL: &'static [(Self, &'static str)] = &[
         (Self::Ordering, "ordering"),
         (Self::NoStarvation, "no-starvation"),
+        (Self::Stamps, "stamps"),
         (Self::Promised, "promised"),
     ];
+}
+
+impl Choice for Half {
+    const ALL: &'static [(Self, &'static str)] =
+        &[(Self::Safety, "safety"), (Self::Liveness, "liveness")];
 }

@@ -129,6 +129,11 @@ pub trait Checked: Catalogued + vorrang_workload::Explored {
         flaw: Option<&str>,
         args: &CheckArgs,
     ) -> Result<Question<Self>, Failure>;
+
+    /// Whether entries are to be in the order of stamps, which nodes must remember for that.
+    fn asks_of_stamps(_: &CheckArgs) -> bool {
+        false
+    }
 }
 
 /// The system to explore.

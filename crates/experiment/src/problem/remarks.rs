@@ -5,6 +5,8 @@ use vorrang_algorithms::setup::{Detector, Parameter, Setup};
 use vorrang_check::{Faults, Links};
 use vorrang_protocol::{Order, show_duration_ns};
 
+use crate::options::list;
+
 /// Remarks about a question.
 #[derive(Clone, Debug, Default)]
 pub struct Remarks {
@@ -73,7 +75,8 @@ pub(super) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         | Parameter::Distances
         | Parameter::Draws
         | Parameter::Founders
-        | Parameter::Detector => true,
+        | Parameter::Detector
+        | Parameter::Work => true,
     };
     for parameter in about.takes.iter().filter(is_news) {
         let text = setup.text(&[*parameter]);
@@ -109,7 +112,11 @@ fn faults_in_words(faults: Faults) -> String {
         count(faults.losses, "lost message", "lost messages"),
         count(faults.duplicates, "duplicated message", "duplicated messages"),
     ];
-    let all: Vec<String> = all.into_iter().flatten().collect();
+    let mut all: Vec<String> = all.into_iter().flatten().collect();
+    let spared: Vec<u32> = (0..u64::BITS).filter(|it| faults.spared >> it & 1 == 1).collect();
+    if let (Some(crashes), true) = (all.first_mut(), faults.crashes > 0 && !spared.is_empty()) {
+        *crashes = format!("{crashes} of others than {}", list(&spared));
+    }
     if all.is_empty() { "no faults".to_owned() } else { format!("up to {}", all.join(" and ")) }
 }
 
@@ -120,6 +127,8 @@ pub(super) fn nodes_in_words(nodes: usize) -> String {
 
 #[cfg(test)]
 mod tests {
+    use vorrang_protocol::NodeId;
+
     use super::*;
 
     #[test]
@@ -127,6 +136,9 @@ mod tests {
         assert_eq!(faults_in_words(Faults::NONE), "no faults");
         let some = Faults::NONE.crashes(1).losses(2);
         assert_eq!(faults_in_words(some), "up to 1 crash and 2 lost messages");
+        let spared = Faults::NONE.crashes(1).sparing([NodeId(1), NodeId(2)]).losses(1);
+        let words = "up to 1 crash of others than 1,2 and 1 lost message";
+        assert_eq!(faults_in_words(spared), words);
         let severing = Faults::NONE.crashes(2).severing(true);
         assert_eq!(faults_in_words(severing), "up to 2 severing crashes");
     }

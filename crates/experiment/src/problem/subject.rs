@@ -100,9 +100,31 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
 impl<Q: ProblemDriver> SubjectOf<Q> {
     /// The nodes, over reliable channels if they are wanted, and what holds of them.
     fn nodes(&self, setup: &Setup, args: &CheckArgs) -> Result<Guarded<Q>, Failure> {
+        if Q::asks_of_stamps(args) {
+            let stamped = self.0.stamped.as_deref().ok_or_else(|| self.has_no_stamps())?;
+            let subject = SubjectOf(stamped);
+            let guards = args.guards(&stamped.guards);
+            let (node, guards) = subject.node(setup, args.layer(setup), guards)?;
+            return Ok((setup.group.members().map(|id| node(id)).collect(), guards));
+        }
         let guards = args.guards(&self.0.guards);
         let (node, guards) = self.node(setup, args.layer(setup), guards)?;
         Ok((setup.group.members().map(|id| node(id)).collect(), guards))
+    }
+
+    /// Why nothing can be said of the order of stamps.
+    fn has_no_stamps(&self) -> Failure {
+        let name = |entry: &any::Entry<Q>| match entry.flaw {
+            None => entry.card.name.to_owned(),
+            Some(flaw) => format!("{} --flaw {flaw}", entry.card.name),
+        };
+        let others = Q::entries().iter().filter(|it| it.stamped.is_some()).map(name);
+        Failure::usage(format!(
+            "--property stamps: the stamps of {}, if it has any, are not remembered; those of {} \
+             are",
+            name(self.0),
+            others.collect::<Vec<_>>().join(", ")
+        ))
     }
 
     fn node(

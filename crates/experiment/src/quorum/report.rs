@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 use vorrang_algorithms::quorum::chance::{Failure as Chance, failure};
+use vorrang_algorithms::quorum::conditions::{Conditions, conditions};
 use vorrang_algorithms::quorum::measure::{MOST_MEMBERS, Properties, properties};
 use vorrang_algorithms::quorum::{QuorumSystem, Quorums};
 use vorrang_protocol::NodeId;
@@ -26,6 +27,8 @@ pub struct Report {
     quorums: Quorums,
     nodes: u32,
     properties: Properties,
+    /// Maekawa's conditions; none if there are too many sets to compare.
+    conditions: Option<Conditions>,
     /// The least load; unknown if that takes too long.
     load: Option<f64>,
     chance: Chance,
@@ -40,7 +43,8 @@ impl Report {
         let solved = || least_load(nodes, &system.family(MOST_MEMBERS)?);
         let load = properties.least_load.or_else(solved);
         let chance = failure(system, asked.dead.value(), asked.seed);
-        Self { quorums: quorums.clone(), nodes, properties, load, chance, asked }
+        let conditions = conditions(system);
+        Self { quorums: quorums.clone(), nodes, properties, conditions, load, chance, asked }
     }
 
     /// As rows of names and values.
@@ -58,6 +62,7 @@ impl Report {
             ("symmetric", yes(it.symmetric)),
             ("non-dominated", yes(it.nondominated)),
             ("ideal", self.of_two(yes(it.ideal))),
+            ("Maekawa's 1 to 4", self.conditions.as_ref().map_or_else(unknown, in_words)),
             ("load as assigned", it.assigned_load.map_or_else(unknown, share_of)),
             ("least load", self.load_text()),
             ("resilience", it.resilience.map_or_else(unknown, |n| format!("any {n} may crash"))),
@@ -139,6 +144,7 @@ impl Report {
             "nondominated": it.nondominated,
             "ideal": it.ideal,
             "vacuous": self.is_alone(),
+            "maekawa": self.conditions.as_ref().map(of_maekawa),
             "load": self.load,
             "load_assigned": it.assigned_load,
             "resilience": it.resilience,
@@ -201,6 +207,44 @@ impl Report {
             )),
         }
     }
+}
+
+/// Which of Maekawa's conditions hold, and how far the assignment is from the others.
+fn in_words(it: &Conditions) -> String {
+    let range = |(low, high): (usize, usize)| format!("{low}…{high}");
+    let missed = [
+        "two sets do not meet".to_owned(),
+        format!("{} nodes are not in their own", it.outsiders),
+        format!("sizes {}", range(it.sizes)),
+        format!("a node is in {} sets", range(it.memberships)),
+    ];
+    let (mut holding, mut failing) = (Vec::new(), Vec::new());
+    for ((number, holds), how) in (1..).zip(it.hold()).zip(missed) {
+        if holds {
+            holding.push(number.to_string());
+        } else {
+            failing.push(format!("{number} ({how})"));
+        }
+    }
+    match (holding.is_empty(), failing.is_empty()) {
+        (_, true) => "all hold".to_owned(),
+        (true, false) => format!("not {}", failing.join(", ")),
+        (false, false) => format!("{} hold, not {}", holding.join(", "), failing.join(", ")),
+    }
+}
+
+/// The same for programs.
+fn of_maekawa(it: &Conditions) -> Value {
+    let [meet, own, equal_size, equal_work] = it.hold();
+    json!({
+        "any_two_meet": meet,
+        "in_own_set": own,
+        "equal_size": equal_size,
+        "equal_work": equal_work,
+        "sizes": it.sizes,
+        "memberships": it.memberships,
+        "shared": it.shared,
+    })
 }
 
 /// As it is written, cut where it is long.

@@ -6,7 +6,6 @@ use vorrang_algorithms::card::{Agreement, Quantity};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::{Density, Topology};
 use vorrang_algorithms::wave::card::{DURATION, MESSAGES, Setting, TREE_DEPTH};
-use vorrang_algorithms::wave::spec::Spanning;
 use vorrang_algorithms::wave::{Command, Notice, Wave};
 use vorrang_catalogue::find;
 use vorrang_protocol::{Group, NodeId};
@@ -48,7 +47,8 @@ impl Meter<Command, Notice> for Tally {
             Notice::Joined { parent } => {
                 self.depth[at.index()] = self.depth[parent.index()] + 1;
             }
-            Notice::Done(_) => self.ended_ns = at_ns,
+            Notice::Worked => {}
+            Notice::Done(_) | Notice::Over(_) => self.ended_ns = at_ns,
         }
     }
     fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
@@ -78,7 +78,8 @@ impl Run {
         let graph = self.setup.topology.graph(self.setup.group).unwrap();
         let entry = find::<Wave>(name, None).unwrap();
         let population = entry.population(&self.setup).unwrap();
-        let (monitor, once) = (Spanning::new(graph.clone()), Once(self.setup.initiator));
+        let monitor = entry.card.watch(&self.setup).unwrap();
+        let once = Once(self.setup.initiator);
         let simulation = Simulation::new(population, monitor, self.network, once, self.seed);
         let report = simulation.on(graph).run().unwrap();
         let what = || format!("{name} {self:?}");
@@ -99,7 +100,8 @@ fn agreement(name: &str, setup: &Setup, of: Quantity, measured: f64) -> Agreemen
     let graph = setup.topology.graph(setup.group).unwrap();
     let cards = vorrang_catalogue::cards::<Wave>();
     let card = cards.iter().find(|card| card.name == name).unwrap();
-    card.cost(of, &Setting::new(&graph, setup.initiator)).unwrap().compare(measured, None)
+    let setting = Setting::new(&graph, setup.initiator).working(setup.work);
+    card.cost(of, &setting).unwrap().compare(measured, None)
 }
 
 /// Graphs of many sizes and densities, from a tree to complete.
@@ -160,6 +162,29 @@ fn if_all_messages_take_the_same_time_it_is_known_how_long_a_wave_takes() {
         }
     }
     assert_eq!(differences, BTreeSet::from([-1, 0, 1]), "taboo sets save time, or cost it");
+}
+
+/// Work of any amount on graphs of many shapes: it ends, that is noticed, and it costs a WORK and an
+/// ACK for every piece but the first.
+#[test]
+fn termination_is_detected_on_any_graph_at_the_stated_cost() {
+    let (mut runs, mut deepest) = (0, 0);
+    for (seed, mut setup) in (0..).zip(graphs()) {
+        setup.work = [1, 2, 7, 100][seed as usize % 4];
+        for latency in [Distribution::Constant(MS), Distribution::Exponential(MS)] {
+            let network = Network { latency, order: Order::Any };
+            let (messages, depth, took) = wave("dijkstra-scholten", &setup, network, seed);
+            let mut figures = vec![(MESSAGES, messages as f64), (TREE_DEPTH, f64::from(depth))];
+            figures.extend(latency.is_constant().then_some((DURATION, took)));
+            for (of, measured) in figures {
+                let agrees = agreement("dijkstra-scholten", &setup, of, measured);
+                assert_ne!(agrees, Agreement::Disagrees, "{}: {measured} on {setup:?}", of.name);
+            }
+            deepest = deepest.max(depth);
+            runs += 1;
+        }
+    }
+    assert!(runs > 500 && deepest > 4, "{runs} runs, {deepest} deep");
 }
 
 #[test]

@@ -11,8 +11,10 @@ pub struct Tally {
     pub traffic: Traffic,
     /// How far each is from the initiator, in the tree.
     pub depth: Vec<u32>,
-    /// How many nodes the wave has reached.
+    /// How many nodes the wave has reached; one that it has reached again counts again.
     pub taking_part: u64,
+    /// How many pieces of work were done.
+    pub worked: u64,
     /// When it began, in nanoseconds.
     pub began_ns: Option<u64>,
     /// When the initiator was told, and what.
@@ -33,7 +35,8 @@ impl Meter<Command, Notice> for Tally {
                 self.depth[at.index()] = self.depth[parent.index()].saturating_add(1);
                 self.taking_part += 1;
             }
-            Notice::Done(gathered) => self.ended = Some((at_ns, gathered)),
+            Notice::Worked => self.worked += 1,
+            Notice::Done(gathered) | Notice::Over(gathered) => self.ended = Some((at_ns, gathered)),
         }
     }
     fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {
@@ -43,7 +46,7 @@ impl Meter<Command, Notice> for Tally {
         self.traffic.on_receive(from, at);
     }
     fn progress(&self) -> u64 {
-        self.taking_part
+        self.taking_part + self.worked
     }
     fn summary(&self) -> Self {
         self.clone()

@@ -4,11 +4,11 @@ mod meter;
 mod workload;
 
 use vorrang_algorithms::wave::Wave;
-use vorrang_algorithms::wave::spec::Spanning;
+use vorrang_algorithms::wave::spec::Watch;
 
 use crate::simulated;
 
 pub use meter::Tally;
 pub use workload::Once;
 
-simulated!(Wave, Spanning, Once, Spanning);
+simulated!(Wave, Watch, Once, Watch);

@@ -19,6 +19,7 @@ impl Workload<Command, Notice> for Once {
             traffic: Traffic::new(nodes, kinds),
             depth: vec![0; nodes as usize],
             taking_part: 0,
+            worked: 0,
             began_ns: None,
             ended: None,
         }

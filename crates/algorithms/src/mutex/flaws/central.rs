@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, Lift, Never, NodeId, NodeState, Protocol, Refused};
 
 use crate::flaw::Mistake;
-use crate::mutex::central::{self, Central};
+use crate::mutex::central::{self, Central, Ticket};
 use crate::mutex::{Command, Notice};
 
 /// The coordinator serves the latest request first.
@@ -49,6 +49,63 @@ impl Mistake<Central> for LastComeFirstServed {
 fn latest_to_the_front(node: &mut Central) {
     if let Some(latest) = node.desk.queue.pop_back() {
         node.desk.queue.push_front(latest);
+    }
+}
+
+/// Nobody is ever let in: the trivial solution if only safety is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AlwaysDenied;
+
+impl Mistake<Central> for AlwaysDenied {
+    fn on_command(
+        self,
+        node: &mut Central,
+        command: Command,
+        fx: &mut impl Effects<Central>,
+    ) -> Result<(), Refused> {
+        node.desk.holder = Some(NOBODY);
+        node.on_command(command, fx)
+    }
+
+    fn on_message(
+        self,
+        node: &mut Central,
+        from: NodeId,
+        message: central::Message,
+        fx: &mut impl Effects<Central>,
+    ) {
+        node.desk.holder = Some(NOBODY);
+        node.on_message(from, message, fx);
+    }
+}
+
+/// A holder that never releases, since it does not exist.
+const NOBODY: Ticket = Ticket { node: NodeId(u32::MAX), number: 0 };
+
+/// Everybody is let in at once: the trivial solution if only liveness is asked for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct AlwaysGranted;
+
+impl Mistake<Central> for AlwaysGranted {
+    fn on_command(
+        self,
+        node: &mut Central,
+        command: Command,
+        fx: &mut impl Effects<Central>,
+    ) -> Result<(), Refused> {
+        node.desk.holder = None;
+        node.on_command(command, fx)
+    }
+
+    fn on_message(
+        self,
+        node: &mut Central,
+        from: NodeId,
+        message: central::Message,
+        fx: &mut impl Effects<Central>,
+    ) {
+        node.desk.holder = None;
+        node.on_message(from, message, fx);
     }
 }
 

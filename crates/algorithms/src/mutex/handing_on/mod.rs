@@ -249,7 +249,7 @@ impl HandlesSelfMessages for CaoSinghal {
                 let permissions = mem::take(permissions);
                 self.leave(&permissions, fx);
             }
-            (Command::Acquire(Claim::Shared | Claim::Group(_)), Phase::Outside) => {
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
             }
             (Command::Acquire(_), Phase::Waiting { .. }) => return Err(ALREADY_WAITING),

@@ -20,11 +20,21 @@ pub enum Admission {
     Compatible,
 }
 
+/// One of the two requirements, where the other is left out.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Only {
+    /// Nothing bad ever happens: exclusion.
+    Safety,
+    /// Something good happens in the end: progress.
+    Liveness,
+}
+
 /// Exclusion and progress: no node enters beside a conflicting claim, no node enters unasked, and
 /// when no further step is bound to happen, no node is left waiting.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Exclusion {
     admission: Admission,
+    only: Option<Only>,
     waiting: NodeSet,
     inside: NodeSet,
     /// The claims of those waiting or inside that are not exclusive, by node.
@@ -35,6 +45,12 @@ impl Exclusion {
     /// No node is inside; `admission` decides which may enter together.
     pub fn new(admission: Admission) -> Self {
         Self { admission, ..Self::default() }
+    }
+
+    /// The same, and one of the two is left out.
+    #[must_use]
+    pub fn only(self, only: Option<Only>) -> Self {
+        Self { only, ..self }
     }
 
     fn claim(&self, of: NodeId) -> Claim {
@@ -100,6 +116,7 @@ impl Monitor for Exclusion {
         self.inside.insert(at);
         match obstacle {
             None => Ok(()),
+            Some(_) if self.only == Some(Only::Liveness) => Ok(()),
             Some(other) => {
                 let what = format!("node {at} entered while node {other} was inside");
                 Err(Violation { property: "exclusion", what })
@@ -110,6 +127,7 @@ impl Monitor for Exclusion {
     fn at_rest(&self) -> Result<(), Violation> {
         match self.waiting.iter().next() {
             None => Ok(()),
+            Some(_) if self.only == Some(Only::Safety) => Ok(()),
             Some(id) => {
                 let what = format!("nothing more is bound to happen, and node {id} still waits");
                 Err(Violation { property: "progress", what })
@@ -118,7 +136,8 @@ impl Monitor for Exclusion {
     }
 
     fn obligations(&self) -> Vec<Obligation> {
-        self.waiting.iter().map(|to| Obligation { to, property: "progress" }).collect()
+        let owed = self.waiting.iter().filter(|_| self.only != Some(Only::Safety));
+        owed.map(|to| Obligation { to, property: "progress" }).collect()
     }
 
     /// A crashed node neither waits nor is inside. (That it may have left the resource in an
@@ -182,6 +201,22 @@ mod tests {
         monitor.at_rest().unwrap();
         monitor.on_command(NodeId(3), &EXCLUSIVE).unwrap();
         assert_eq!(monitor.at_rest().unwrap_err().property, "progress");
+    }
+
+    #[test]
+    fn one_of_the_two_may_be_left_out() {
+        let wrong = |only| {
+            let mut monitor = Exclusion::default().only(only);
+            enter(&mut monitor, 2, Claim::Exclusive).unwrap();
+            let two_inside = enter(&mut monitor, 0, Claim::Exclusive).is_err();
+            monitor.on_command(NodeId(1), &EXCLUSIVE).unwrap();
+            let waits = monitor.at_rest().is_err();
+            assert_eq!(waits, !monitor.obligations().is_empty());
+            (two_inside, waits)
+        };
+        assert_eq!(wrong(None), (true, true));
+        assert_eq!(wrong(Some(Only::Safety)), (true, false));
+        assert_eq!(wrong(Some(Only::Liveness)), (false, true));
     }
 
     #[test]

@@ -13,7 +13,7 @@ mod knowledge;
 mod ordering;
 
 pub use bypass::BoundedBypass;
-pub use exclusion::{Admission, Exclusion};
+pub use exclusion::{Admission, Exclusion, Only};
 pub use ordering::HappenedBefore;
 
 /// Exclusion and progress, and what may be asked besides.

@@ -11,20 +11,27 @@ use vorrang_check::Faults;
 
 use super::question::Turns;
 use crate::options::list;
+use crate::options::mutex::Half;
 use crate::problem::remarks::{Remarks, nodes_in_words};
 
 /// The nodes and what their applications do, as in `3 nodes, 2 entries each`.
 pub(super) fn turns_in_words(card: &Card, turns: &Turns) -> String {
-    let entries = match turns.entries[..] {
+    let theirs: Vec<u32> = turns.entries.iter().copied().filter(|&it| it > 0).collect();
+    let are_some_named = !turns.requesters.is_empty();
+    let entries = match if are_some_named { &theirs[..] } else { &turns.entries[..] } {
         [] | [0] => "no entry".to_owned(),
-        [first, ref rest @ ..] if rest.iter().all(|it| *it == first) => match first {
+        [first, rest @ ..] if rest.iter().all(|it| it == first) => match first {
             0 => "no entries".to_owned(),
             1 => "1 entry each".to_owned(),
             _ => format!("{first} entries each"),
         },
-        _ => format!("{} entries", list(&turns.entries)),
+        mixed => format!("{} entries", list(mixed)),
     };
-    let mut text = format!("{}, {entries}", nodes_in_words(turns.entries.len()));
+    let mut text = nodes_in_words(turns.entries.len());
+    if are_some_named {
+        let _ = write!(text, " of which {} ask", list(&turns.requesters));
+    }
+    let _ = write!(text, ", {entries}");
     if card.terms.claims.len() > 1 {
         let _ = write!(text, ", claims {}", claims(&turns.claims));
     }
@@ -95,7 +102,7 @@ pub(super) fn remark_flaw(
     flaw: &Flaw,
     turns: &Turns,
     (setup, order, faults): (&Setup, Order, Faults),
-    besides: &Besides,
+    (besides, only): (&Besides, Option<Half>),
     remarks: &mut Remarks,
 ) {
     let shown = &flaw.shown_by;
@@ -128,9 +135,13 @@ pub(super) fn remark_flaw(
     let is_asked = match flaw.breaks {
         "ordering" => besides.ordering,
         "no starvation" => besides.bypass.is_some(),
+        "exclusion" => only != Some(Half::Liveness),
+        "progress" => only != Some(Half::Safety),
         _ => true,
     };
-    if !is_asked {
+    if only.is_some() && !is_asked {
+        takes.push_str(" without --only");
+    } else if !is_asked {
         let _ = write!(takes, " --property {}", flaw.breaks.replace(' ', "-"));
     }
     let sorted = |entries: &[u32]| {

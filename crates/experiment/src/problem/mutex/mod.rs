@@ -25,7 +25,7 @@ use crate::failure::Failure;
 use crate::figures::Figure;
 use crate::options::axis::Axis;
 use crate::options::check::CheckArgs;
-use crate::options::mutex::{LoadKind, MutexArgs};
+use crate::options::mutex::{LoadKind, MutexArgs, Property};
 use crate::options::views::takes;
 use crate::options::{CALM, RunArgs};
 use crate::problem::{
@@ -82,7 +82,7 @@ impl Simulated for Mutex {
             .acquire_any_of(claims.map(Command::Acquire).collect())
             .entries(scenario.entries)
             .hold(scenario.hold())
-            .hot(scenario.contenders())
+            .contenders(scenario.asking())
             .perpetual(scenario.card.terms.perpetual || scenario.views.is_some());
         Users { turns, numbered: scenario.views.as_ref().map(|_| admission) }
     }
@@ -144,12 +144,8 @@ impl Faulted for Mutex {
     fn trials(card: &'static Card, nodes: u32) -> Vec<RunArgs> {
         const MILLISECOND: u64 = 1_000_000;
         let trial = |load, turns: u64, latency, think| {
-            let mutex = MutexArgs {
-                load,
-                entries: turns * u64::from(nodes),
-                think,
-                ..MutexArgs::default()
-            };
+            let entries = turns * u64::from(nodes);
+            let mutex = MutexArgs { load, entries, think, ..MutexArgs::default() };
             RunArgs { mutex, ..RunArgs::taking(latency) }
         };
         let at_once = Distribution::Constant(0);
@@ -206,6 +202,10 @@ impl Checked for Mutex {
         args: &CheckArgs,
     ) -> Result<Question<Self>, Failure> {
         question(card, flaw.and_then(|name| card.flaw(name)), args)
+    }
+
+    fn asks_of_stamps(args: &CheckArgs) -> bool {
+        args.mutex.property.contains(&Property::Stamps)
     }
 }
 

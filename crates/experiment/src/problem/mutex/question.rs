@@ -9,9 +9,10 @@ use vorrang_protocol::NodeId;
 use super::check_scope;
 use crate::failure::Failure;
 use crate::options::check::{CheckArgs, one_a_node};
+use crate::options::choice::name;
 use crate::options::command_line::CommandLine;
 use crate::options::list;
-use crate::options::mutex::{MutexCheckArgs, Property};
+use crate::options::mutex::{Half, MutexCheckArgs, Property, requesters};
 use crate::problem::remarks::surroundings;
 use crate::problem::{Question, Remarks};
 
@@ -41,27 +42,38 @@ pub(super) fn question(
             flaw,
             &turns,
             (&setup, links.order, faults),
-            &besides,
+            (&besides, args.mutex.only),
             &mut remarks,
         );
     }
     remarks.of_time(&about, &setup, &links);
     let around = surroundings(&about, &setup, &links, faults);
     let covers = format!("{}, {around}", check_scope::turns_in_words(card, &turns));
-    let mut names = vec!["exclusion".to_owned(), "progress".to_owned()];
+    let only = args.mutex.only;
+    let mut names = match only {
+        None => vec!["exclusion".to_owned(), "progress".to_owned()],
+        Some(Half::Safety) => vec!["exclusion".to_owned()],
+        Some(Half::Liveness) => vec!["progress".to_owned()],
+    };
     names.extend(besides.ordering.then(|| "ordering".to_owned()));
     names.extend(
         besides.bypass.map(|bound| format!("no starvation (passed at most {bound} times)")),
     );
     let mut line = args.line(&about, &setup, order);
     turns.add_to(&mut line, card);
-    let asked = [(besides.ordering, "ordering"), (besides.bypass.is_some(), "no-starvation")];
+    let asked = [
+        (besides.ordering, "ordering"),
+        (besides.bypass.is_some(), "no-starvation"),
+        (besides.stamps, "stamps"),
+    ];
     let asked: Vec<&str> = asked.iter().filter(|(asked, _)| *asked).map(|it| it.1).collect();
     if !asked.is_empty() {
         line.option("property", asked.join(","));
     }
     line.maybe("bypass", besides.bypass);
-    let monitor = card.watch(&setup, besides);
+    line.maybe("only", only.map(|half| name(&half)));
+    let (exclusion, others) = card.watch(&setup, besides);
+    let monitor = (exclusion.only(only.map(Into::into)), others);
     Ok(Question {
         setup,
         plan: turns.plan(),
@@ -102,6 +114,8 @@ pub(super) struct Turns {
     pub(super) claims: Vec<Claim>,
     /// The nodes that never leave after their last entry.
     pub(super) stay: Vec<u32>,
+    /// The nodes that ask, lowest first, if that was said.
+    pub(super) requesters: Vec<u32>,
 }
 
 impl Turns {
@@ -109,11 +123,19 @@ impl Turns {
         let own = &args.mutex;
         let nodes = match (args.nodes, flaw, &own.entries[..]) {
             (Some(nodes), _, _) => nodes,
+            (None, _, _) if !own.requesters.is_empty() => {
+                let list = list(&own.requesters);
+                return Err(Failure::usage(format!(
+                    "--requesters {list}: of how many? Say --nodes"
+                )));
+            }
             (None, Some(flaw), []) => flaw.shown_by.entries.len() as u32,
             (None, _, [] | [_]) => 3,
             (None, _, entries) => entries.len() as u32,
         };
+        let requesters = requesters(&own.requesters, nodes)?;
         let entries = match (&own.entries[..], flaw) {
+            (entries, _) if !requesters.is_empty() => among(&requesters, entries, nodes)?,
             ([], Some(flaw)) if flaw.shown_by.entries.len() == nodes as usize => {
                 flaw.shown_by.entries.to_vec()
             }
@@ -138,12 +160,18 @@ impl Turns {
             (stay, _) => stay.to_vec(),
         };
         check_stay(&stay, &entries)?;
-        Ok(Self { entries, claims, stay })
+        Ok(Self { entries, claims, stay, requesters })
     }
 
     /// Adds what would have to be typed for them.
     fn add_to(&self, line: &mut CommandLine, card: &Card) {
-        line.option("entries", list(&self.entries));
+        if self.requesters.is_empty() {
+            line.option("entries", list(&self.entries));
+        } else {
+            let theirs = self.requesters.iter().map(|&id| self.entries[id as usize]);
+            line.option("requesters", list(&self.requesters));
+            line.option("entries", list(&theirs.collect::<Vec<_>>()));
+        }
         if card.terms.claims.len() > 1 {
             line.option("claims", check_scope::claims(&self.claims));
         }
@@ -157,6 +185,28 @@ impl Turns {
         let stay: Vec<NodeId> = self.stay.iter().copied().map(NodeId).collect();
         Plan::turns_with(self.entries.iter().copied().zip(asks), &Command::Release, &stay)
     }
+}
+
+/// How many entries each node makes, if only some ask: one number for all of these, or one each.
+fn among(requesters: &[u32], entries: &[u32], nodes: u32) -> Result<Vec<u32>, Failure> {
+    let theirs = match entries {
+        [] => vec![1; requesters.len()],
+        [same] => vec![*same; requesters.len()],
+        each if each.len() == requesters.len() => each.to_vec(),
+        each => {
+            return Err(Failure::usage(format!(
+                "--entries has {} values for the {} nodes of --requesters: give one number, or one \
+                 for each of them",
+                each.len(),
+                requesters.len()
+            )));
+        }
+    };
+    let mut all = vec![0; nodes as usize];
+    for (&id, entries) in requesters.iter().zip(theirs) {
+        all[id as usize] = entries;
+    }
+    Ok(all)
 }
 
 /// The properties to check besides exclusion and progress, and remarks.
@@ -179,12 +229,18 @@ fn besides(
         Some(_) | None => Besides::default(),
     };
     if asked.contains(&Property::Promised) {
-        besides = promised;
+        besides = Besides { stamps: false, ..promised };
     }
     if asked.contains(&Property::Ordering) {
         besides.ordering = true;
         if !promised.ordering {
             unpromised("ordering is not promised", "ordering");
+        }
+    }
+    if asked.contains(&Property::Stamps) {
+        besides.stamps = true;
+        if !promised.stamps {
+            unpromised("the order of stamps is not promised", "the order of stamps");
         }
     }
     if asked.contains(&Property::NoStarvation) || own.bypass.is_some() {
@@ -231,7 +287,7 @@ fn check_stay(stay: &[u32], entries: &[u32]) -> Result<(), Failure> {
 
 fn is_granted(card: &Card, claim: Claim) -> bool {
     card.terms.claims.iter().any(|granted| match (granted, claim) {
-        (Claim::Group(_), Claim::Group(_)) => true,
+        (Claim::Group(_), Claim::Group(_)) | (Claim::Of(_), Claim::Of(_)) => true,
         (granted, claim) => *granted == claim,
     })
 }

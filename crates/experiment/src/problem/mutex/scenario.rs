@@ -6,15 +6,16 @@ use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
 use vorrang_algorithms::mutex::card::{self, Card, MESSAGES, SYNC_DELAY, Setting, THROUGHPUT};
 use vorrang_algorithms::setup::Setup;
-use vorrang_sim::Distribution;
+use vorrang_protocol::NodeId;
+use vorrang_sim::{Contenders, Distribution};
 
 use super::on_views::Views;
 use crate::environment::Environment;
 use crate::failure::Failure;
-use crate::options::RunArgs;
 use crate::options::choice::name;
-use crate::options::mutex::LoadKind;
+use crate::options::mutex::{LoadKind, requesters};
 use crate::options::views::takes;
+use crate::options::{RunArgs, list};
 use crate::problem::Scene;
 
 /// How many messages an entry may take. Nodes that talk to all others also remember something of
@@ -33,6 +34,8 @@ pub struct Scenario {
     pub(crate) hot: Option<u32>,
     /// Whether it is shown what it costs where a message to many is sent once.
     pub(crate) broadcast_medium: bool,
+    /// The nodes that ask, lowest first; none if `hot` says it or nothing does.
+    pub(crate) requesters: Vec<u32>,
     pub(crate) environment: Environment,
     pub(crate) views: Option<Views>,
 }
@@ -56,6 +59,13 @@ impl Scenario {
                 "--hot {hot} is more than there are: --nodes {nodes}"
             )));
         }
+        let requesters = requesters(&own.requesters, nodes)?;
+        if let (Some(hot), [_, ..]) = (own.hot, &requesters[..]) {
+            return Err(Failure::usage(format!(
+                "--hot {hot} and --requesters {}: both say who asks, so leave out one of them",
+                list(&requesters)
+            )));
+        }
         let (setup, environment) = args.placed(&card.about())?;
         if args.common.is_real && environment.faults.is_some() && load != LoadKind::Heavy {
             return Err(Failure::usage(format!(
@@ -65,7 +75,7 @@ impl Scenario {
         }
         let views = Views::new(card, args, (&setup, &environment))?;
         let contenders = own.hot.unwrap_or_else(|| card.contenders(nodes));
-        let is_alone = load == LoadKind::Light || contenders == 1;
+        let is_alone = load == LoadKind::Light || contenders == 1 || requesters.len() == 1;
         if card.assumes.one_at_a_time && !is_alone && !args.common.break_assumptions {
             return Err(Failure::usage(format!(
                 "{} assumes that requests come one at a time, and may deadlock under {} load: use \
@@ -92,6 +102,7 @@ impl Scenario {
             hold: own.hold,
             hot: own.hot,
             broadcast_medium: own.broadcast_medium,
+            requesters,
             environment,
             views,
         })
@@ -99,14 +110,27 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// How many nodes, the first ones, ever ask.
-    pub(crate) fn contenders(&self) -> u32 {
+    /// The nodes that ever ask.
+    pub(crate) fn asking(&self) -> Contenders {
+        if let [_, ..] = self.requesters[..] {
+            return Contenders::these(self.requesters.iter().copied().map(NodeId));
+        }
         let all = match self.views {
             // Coordinators change from view to view.
             Some(_) => self.nodes(),
             None => self.card.contenders(self.nodes()),
         };
-        self.hot.unwrap_or(all)
+        Contenders::First(self.hot.unwrap_or(all))
+    }
+
+    /// How many nodes ever ask.
+    pub(crate) fn contenders(&self) -> u32 {
+        self.asking().count(self.nodes())
+    }
+
+    /// Whether those who ask are the first nodes: the theory speaks of these.
+    fn asks_from_the_first(&self) -> bool {
+        (0..).zip(&self.requesters).all(|(place, &node)| place == node)
     }
 
     /// How long a node stays inside: T, if nothing is said.
@@ -192,6 +216,8 @@ impl Scenario {
             is_known && latency.is_constant() && stay.is_constant() && latency.mean_ns() > 0.0;
         match load {
             _ if self.environment.is_altered() || self.views.is_some() => None,
+            // What it costs may depend on who asks: on its quorum, or on its place in a graph.
+            _ if !self.asks_from_the_first() => None,
             _ if of.is_time && !is_plain => None,
             // The figures of a saturated run depend on the order of requests: they are known only
             // if all messages take the same time.
@@ -261,6 +287,9 @@ impl Scene for Scenario {
         }
         if self.broadcast_medium {
             text += " --broadcast-medium";
+        }
+        if !self.requesters.is_empty() {
+            let _ = write!(text, " --requesters {}", list(&self.requesters));
         }
         text + &self.views.as_ref().map_or_else(String::new, Views::options)
     }

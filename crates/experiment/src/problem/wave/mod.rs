@@ -3,8 +3,8 @@
 mod scenario;
 
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
-use vorrang_algorithms::wave::card::{Card, Setting};
-use vorrang_algorithms::wave::spec::Spanning;
+use vorrang_algorithms::wave::card::{Card, Setting, Terms};
+use vorrang_algorithms::wave::spec::Watch;
 use vorrang_algorithms::wave::{Command, Notice, Wave};
 use vorrang_catalogue::NodeOf;
 use vorrang_check::{Ask, Plan};
@@ -28,13 +28,19 @@ use vorrang_workload::wave::Tally;
 pub use scenario::Scenario;
 
 impl Compared for Wave {
-    fn extremes(_: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
+    fn extremes(card: &'static Card, setup: &Setup) -> Result<Extremes<Self>, Unfit> {
         let (nodes, from) = (setup.group.size(), setup.initiator);
         let topology = setup.topology.in_short();
+        let common = format!("--nodes {nodes} --topology {topology} --initiator {from}");
         let here = Setting::new(&setup.topology.graph(setup.group)?, from);
+        let (here, complete) =
+            (here.working(setup.work), Setting::complete(nodes).working(setup.work));
         Ok(Extremes {
-            common: format!("--nodes {nodes} --topology {topology} --initiator {from}"),
-            settings: [("AS SET UP", here), ("IF COMPLETE", Setting::complete(nodes))],
+            common: match card.terms {
+                Terms::Traversal => common,
+                Terms::Termination => format!("{common} --work {}", setup.work),
+            },
+            settings: [("AS SET UP", here), ("IF COMPLETE", complete)],
         })
     }
 
@@ -51,7 +57,7 @@ impl Simulated for Wave {
         Scenario::new(card, args)
     }
 
-    fn monitor(scenario: &Scenario) -> Spanning {
+    fn monitor(scenario: &Scenario) -> Watch {
         scenario.monitor.clone()
     }
 
@@ -75,7 +81,9 @@ impl Faulted for Wave {
     fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
         match said {
             ApplicationEvent::Command(Command::Start) => Some(Activity::Began),
-            ApplicationEvent::Notice(Notice::Joined { .. } | Notice::Done(_)) => None,
+            ApplicationEvent::Notice(
+                Notice::Joined { .. } | Notice::Worked | Notice::Done(_) | Notice::Over(_),
+            ) => None,
         }
     }
 }
@@ -88,7 +96,10 @@ impl Drawn for Wave {
                 let parent = Some(parent.index());
                 Look { parent, ..Look::mark(Mark::Diamond("joins, below its parent")) }
             }
-            ApplicationEvent::Notice(Notice::Done(_)) => Look::mark(Mark::Star("is done")),
+            ApplicationEvent::Notice(Notice::Worked) => Look::default(),
+            ApplicationEvent::Notice(Notice::Done(_) | Notice::Over(_)) => {
+                Look::mark(Mark::Star("is done"))
+            }
         }
     }
 }
@@ -121,7 +132,7 @@ impl Checked for Wave {
         let around = surroundings(&about, &setup, &links, faults);
         Ok(Question {
             plan: Plan::PerNode(turns.collect()),
-            monitor: Spanning::of(&setup).map_err(|unfit| Failure::Usage(unfit.0))?,
+            monitor: card.watch(&setup).map_err(|unfit| Failure::Usage(unfit.0))?,
             links,
             faults,
             fair: args.demand.fair,
@@ -137,8 +148,8 @@ impl Checked for Wave {
 }
 
 impl Stepped for Wave {
-    fn staged(_: &'static Card, setup: &Setup, _: Option<&str>) -> Spanning {
-        Spanning::of(setup).expect("the nodes were made on this graph")
+    fn staged(card: &'static Card, setup: &Setup, _: Option<&str>) -> Watch {
+        card.watch(setup).expect("the nodes were made on this graph")
     }
 
     fn turn(_: &'static Card, setup: &Setup, at: NodeId) -> Vec<Ask<Command>> {

@@ -5,8 +5,8 @@ use vorrang_algorithms::card::{About, Quantity, Span};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::wave::Gathered;
-use vorrang_algorithms::wave::card::{Card, DURATION, MESSAGES, Setting, TREE_DEPTH};
-use vorrang_algorithms::wave::spec::Spanning;
+use vorrang_algorithms::wave::card::{Card, DURATION, MESSAGES, Setting, TREE_DEPTH, Terms};
+use vorrang_algorithms::wave::spec::Watch;
 
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -22,7 +22,7 @@ pub struct Scenario {
     pub(crate) setup: Setup,
     /// The topology as it was asked for: without a seed, if that is the seed of the run.
     pub(crate) asked: Topology,
-    pub(crate) monitor: Spanning,
+    pub(crate) monitor: Watch,
     pub(crate) setting: Setting,
     pub(crate) environment: Environment,
 }
@@ -33,8 +33,9 @@ impl Scenario {
         let asked = args.setup.setup(&card.about(), args.common.nodes)?.topology;
         let (setup, environment) = args.placed(&card.about())?;
         let graph = setup.topology.graph(setup.group).map_err(|unfit| Failure::Usage(unfit.0))?;
-        let setting = Setting::new(&graph, setup.initiator);
-        Ok(Self { card, setup, asked, monitor: Spanning::new(graph), setting, environment })
+        let setting = Setting::new(&graph, setup.initiator).working(setup.work);
+        let monitor = card.watch(&setup).map_err(|unfit| Failure::Usage(unfit.0))?;
+        Ok(Self { card, setup, asked, monitor, setting, environment })
     }
 }
 
@@ -66,9 +67,13 @@ impl Scenario {
             tally.ended.map_or(Reading::Unknown, |(_, it)| Reading::Count(of(it)))
         };
         let depth = u64::from(tally.depth.iter().copied().max().unwrap_or(0));
+        let (count, sum) = match self.card.terms {
+            Terms::Traversal => ("nodes counted", "sum of their numbers"),
+            Terms::Termination => ("pieces of work counted", "sum of the workers' numbers"),
+        };
         vec![
-            Figure::of("count", gathered(|it| it.count)).labelled("nodes counted"),
-            Figure::of("sum", gathered(|it| it.sum)).labelled("sum of their numbers"),
+            Figure::of("count", gathered(|it| it.count)).labelled(count),
+            Figure::of("sum", gathered(|it| it.sum)).labelled(sum),
             Figure::count(MESSAGES.key, MESSAGES.name, tally.traffic.messages())
                 .column("MESSAGES")
                 .theory(theory(MESSAGES), None),

@@ -1,0 +1,579 @@
+//! Maekawa's algorithm (Mamoru Maekawa, ACM Transactions on Computer Systems 3(2), 1985) with
+//! another quorum where a member of the node's own is down: Divyakant Agrawal and Amr El Abbadi, "An
+//! efficient and fault-tolerant solution for distributed mutual exclusion", ACM TOCS 9(1), 1991,
+//! choose among the quorums of a tree like this; here it may be any system.
+//!
+//! A node that waits probes the members of its quorum whose locks it does not have. One that does
+//! not answer in time is suspected, and the node asks a quorum without any that it suspects, with
+//! the same stamp; it keeps the locks that it has. It enters with the locks of the whole of one
+//! quorum, and when it leaves it tells all that it has ever asked.
+//!
+//! ```text
+//!   1  ──REQUEST─┬──PROBE─┬──────REQUEST─┬───▲──[ inside ]──RELEASE─┬──────►
+//!                │        │              │   │                      │
+//!   0  ──────────▼──╳     ╳              │   │                      │
+//!                   crashed              │   │                      │
+//!   2  ──────────────────────────────────▼─LOCKED───────────────────▼──────►
+//! ```
+//!
+//! | per entry, quorums of K | cost |
+//! | --- | --- |
+//! | messages | 3(K−1) without contention; more by probes, and for every quorum that is asked |
+//! | synchronisation delay | up to 4T |
+//! | response without contention | 2T + E |
+//! | recovery | 4 × the bound on message delay, until another quorum is asked |
+//!
+//! **Assumes** that messages take no longer than a known bound and are not lost or duplicated. Nodes
+//! that neither wait nor are inside may crash, as long as a quorum is left. A node that crashes
+//! while it waits or is inside is not covered: its locks are never given back, and the others wait.
+//! An arbiter that comes up again has not forgotten to whom it has given its lock.
+//!
+//! **Why it is safe.** Whoever is inside has had the locks of all members of one quorum, and no
+//! arbiter takes its lock back from a node inside. Two quorums of the system have a member in
+//! common, which is looked at before nodes are made. If that member is up, it has given its lock
+//! to one of the two only. If it has crashed, it gave it to one of the two before, and the other
+//! cannot enter with a quorum that contains it: any quorum that it does enter with meets the
+//! first one in some other member, to which the same applies. None of this rests on suspicions: a
+//! node that suspects wrongly asks more nodes than it needs. So it is safe on links of any delay
+//! (`check maekawa-fallback --asynchronous --only safety` looks for a run that is not, as far as
+//! `--max-states` lets it: probes never end there).
+//!
+//! **Why no request waits for ever.** A member that is down is suspected after two rounds, and then a
+//! quorum of those that are up is asked. Of these, as in Maekawa's algorithm, each but the oldest
+//! request is told that it is not the oldest, and gives back what it is asked for. Two rules are
+//! added since a node may enter without the locks of some that it has asked: RELEASE also takes a
+//! request out of an arbiter's queue, and a LOCKED for a request that is over, which has crossed
+//! the RELEASE, is answered with another.
+
+use alloc::format;
+use alloc::string::String;
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+use core::time::Duration;
+use core::{fmt, mem};
+
+use serde::{Deserialize, Serialize};
+use vorrang_protocol::{Delay, Effects, Invariant, NodeId, NodeSet, Protocol, Refused, Situation};
+
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
+};
+use super::locking::{Arbiter, Message as Lock, Oldest, Phase, Request};
+use super::self_messages::HandlesSelfMessages;
+use super::{
+    ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
+};
+use crate::card::{Assumes, Span};
+use crate::clock::{Clock, Stamp};
+use crate::recipe::Recipe;
+use crate::setup::{Parameter, Unfit};
+
+/// The messages between nodes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Message {
+    /// Those of Maekawa's algorithm.
+    Lock(Lock),
+    /// A requester: are you there?
+    Probe(u64),
+    /// An arbiter: I am.
+    Alive(u64),
+}
+
+impl vorrang_protocol::Message for Message {
+    const KINDS: &'static [&'static str] =
+        &["REQUEST", "LOCKED", "FAILED", "INQUIRE", "RELINQUISH", "RELEASE", "PROBE", "ALIVE"];
+
+    fn kind(&self) -> usize {
+        match self {
+            Self::Lock(message) => message.kind(),
+            Self::Probe(_) => 6,
+            Self::Alive(_) => 7,
+        }
+    }
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Lock(message) => message.fmt(f),
+            Self::Probe(time) => write!(f, "PROBE({time})"),
+            Self::Alive(time) => write!(f, "ALIVE({time})"),
+        }
+    }
+}
+
+/// The timer of a node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Timer {
+    /// Whoever was probed would have answered, and it is time to probe again.
+    Probe,
+}
+
+/// One node.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct MaekawaFallback {
+    me: NodeId,
+    /// All quorums, the node's own first.
+    quorums: Arc<[Vec<NodeId>]>,
+    /// How long a message takes at most.
+    within: Duration,
+    clock: Clock,
+    arbiter: Arbiter,
+    request: Request,
+    /// The quorum that is asked for the request; empty without one.
+    pub(super) quorum: Vec<NodeId>,
+    /// All that were asked for it, in this quorum and in those before.
+    asked: NodeSet,
+    /// Those among them who were probed, and have not answered.
+    pub(super) probed: NodeSet,
+    /// Those who did not answer, and have not been heard of since.
+    suspected: NodeSet,
+}
+
+impl MaekawaFallback {
+    /// A node with these quorums, its own first; a message takes no longer than this.
+    pub fn new(me: NodeId, quorums: Arc<[Vec<NodeId>]>, within: Duration) -> Self {
+        Self {
+            me,
+            quorums,
+            within,
+            clock: Clock::default(),
+            arbiter: Arbiter::default(),
+            request: Request::default(),
+            quorum: Vec::new(),
+            asked: NodeSet::EMPTY,
+            probed: NodeSet::EMPTY,
+            suspected: NodeSet::EMPTY,
+        }
+    }
+
+    // --- the arbiter
+
+    fn on_request(&mut self, new: Stamp, fx: &mut impl Effects<Self>) {
+        self.clock.witness(new.time);
+        let oldest = self.arbiter.oldest();
+        if !self.arbiter.enqueue(new) {
+            return;
+        }
+        let told = match oldest {
+            None => return self.give(fx),
+            Some(Oldest::Holds(holder)) if new < holder => {
+                return send(holder.node, Lock::Inquire { time: holder.time }, fx);
+            }
+            Some(Oldest::Waits(first)) if new < first => first,
+            Some(Oldest::Holds(_) | Oldest::Waits(_)) => new,
+        };
+        send(told.node, Lock::Failed { time: told.time }, fx);
+    }
+
+    fn on_relinquish(&mut self, request: Stamp, fx: &mut impl Effects<Self>) {
+        if self.arbiter.unlock(request) {
+            self.arbiter.enqueue(request);
+            self.give(fx);
+        }
+    }
+
+    fn on_release(&mut self, request: Stamp, fx: &mut impl Effects<Self>) {
+        if self.arbiter.unlock(request) {
+            self.give(fx);
+        } else {
+            // It has entered with the locks of others.
+            self.arbiter.waiting.retain(|it| *it != request);
+        }
+    }
+
+    fn give(&mut self, fx: &mut impl Effects<Self>) {
+        if let Some(next) = self.arbiter.next() {
+            self.arbiter.lock = Some(next);
+            send(next.node, Lock::Locked { time: next.time }, fx);
+        }
+    }
+
+    // --- the requester
+
+    fn is_waiting(&self, arbiter: NodeId, time: u64) -> bool {
+        self.request.phase == Phase::Waiting(time) && self.asked.contains(arbiter)
+    }
+
+    /// A quorum without suspects; none if every one has some.
+    fn live(&self) -> Option<&Vec<NodeId>> {
+        self.quorums.iter().find(|quorum| !quorum.iter().any(|&id| self.suspected.contains(id)))
+    }
+
+    fn ask(&mut self, fx: &mut impl Effects<Self>) {
+        let time = self.clock.tick();
+        self.request.phase = Phase::Waiting(time);
+        let quorum = self.live().unwrap_or(&self.quorums[0]).clone();
+        self.turn_to(quorum, time, fx);
+        fx.set_timer(Timer::Probe, self.round());
+    }
+
+    /// Asks those of a quorum that have not been asked yet.
+    fn turn_to(&mut self, quorum: Vec<NodeId>, time: u64, fx: &mut impl Effects<Self>) {
+        let asked = &mut self.asked;
+        let new: Vec<NodeId> = quorum.iter().copied().filter(|&id| asked.insert(id)).collect();
+        fx.broadcast(new, Message::Lock(Lock::Request { time }));
+        self.quorum = quorum;
+    }
+
+    /// There and back.
+    fn round(&self) -> Delay {
+        Delay::exactly(self.within.saturating_mul(2))
+    }
+
+    fn enter_if_complete(&mut self, fx: &mut impl Effects<Self>) {
+        let Request { phase, locked, failed, inquired } = &mut self.request;
+        if let Phase::Waiting(time) = *phase
+            && self.quorum.iter().all(|&id| locked.contains(id))
+        {
+            *phase = Phase::Inside(time);
+            locked.clear();
+            failed.clear();
+            inquired.clear();
+            self.probed.clear();
+            self.quorum.clear();
+            fx.cancel_timer(Timer::Probe);
+            fx.notify(Notice::Entered);
+        }
+    }
+
+    fn on_locked(&mut self, arbiter: NodeId, fx: &mut impl Effects<Self>) {
+        self.request.failed.remove(arbiter);
+        self.request.locked.insert(arbiter);
+        self.enter_if_complete(fx);
+        self.give_back(fx);
+    }
+
+    fn on_failed(&mut self, arbiter: NodeId, fx: &mut impl Effects<Self>) {
+        if !self.request.locked.contains(arbiter) {
+            self.request.failed.insert(arbiter);
+            self.give_back(fx);
+        }
+    }
+
+    fn on_inquire(&mut self, arbiter: NodeId, fx: &mut impl Effects<Self>) {
+        self.request.inquired.insert(arbiter);
+        self.give_back(fx);
+    }
+
+    fn give_back(&mut self, fx: &mut impl Effects<Self>) {
+        let Phase::Waiting(time) = self.request.phase else { return };
+        while let Some(arbiter) = self.request.obligations() {
+            let Request { locked, failed, inquired, .. } = &mut self.request;
+            locked.remove(arbiter);
+            inquired.remove(arbiter);
+            failed.insert(arbiter);
+            send(arbiter, Lock::Relinquish { time }, fx);
+        }
+    }
+
+    fn leave(&mut self, time: u64, fx: &mut impl Effects<Self>) {
+        self.request.phase = Phase::Outside;
+        let asked = mem::take(&mut self.asked);
+        fx.broadcast(asked.iter(), Message::Lock(Lock::Release { time }));
+    }
+
+    fn on_lock(&mut self, from: NodeId, message: Lock, fx: &mut impl Effects<Self>) {
+        let theirs = |time| Stamp::new(time, from);
+        match message {
+            Lock::Request { time } => self.on_request(theirs(time), fx),
+            Lock::Relinquish { time } => self.on_relinquish(theirs(time), fx),
+            Lock::Release { time } => self.on_release(theirs(time), fx),
+            Lock::Locked { time } if self.is_waiting(from, time) => self.on_locked(from, fx),
+            Lock::Failed { time } if self.is_waiting(from, time) => self.on_failed(from, fx),
+            Lock::Inquire { time } if self.is_waiting(from, time) => self.on_inquire(from, fx),
+            // The request is over, and the arbiter did not know of it yet.
+            Lock::Locked { time } if self.request.phase != Phase::Inside(time) => {
+                send(from, Lock::Release { time }, fx);
+            }
+            Lock::Locked { .. } | Lock::Failed { .. } | Lock::Inquire { .. } => {}
+        }
+    }
+}
+
+fn send(to: NodeId, message: Lock, fx: &mut impl Effects<MaekawaFallback>) {
+    fx.send(to, Message::Lock(message));
+}
+
+impl HandlesSelfMessages for MaekawaFallback {
+    fn me(&self) -> NodeId {
+        self.me
+    }
+
+    fn obey(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        match (command, self.request.phase) {
+            (Command::Acquire(Claim::Exclusive), Phase::Outside) => self.ask(fx),
+            (Command::Release, Phase::Inside(time)) => self.leave(time, fx),
+            (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
+                return Err(EXCLUSIVE_ONLY);
+            }
+            (Command::Acquire(_), Phase::Waiting(_)) => return Err(ALREADY_WAITING),
+            (Command::Acquire(_), Phase::Inside(_)) => return Err(ALREADY_INSIDE),
+            (Command::Release, Phase::Outside | Phase::Waiting(_)) => return Err(NOT_INSIDE),
+        }
+        Ok(())
+    }
+
+    fn hear(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        self.suspected.remove(from);
+        self.probed.remove(from);
+        match message {
+            Message::Lock(message) => self.on_lock(from, message, fx),
+            Message::Probe(time) => fx.send(from, Message::Alive(time)),
+            Message::Alive(_) => {}
+        }
+    }
+
+    /// Whoever was probed and has not answered is suspected. Whoever is missing is probed.
+    fn expire(&mut self, Timer::Probe: Timer, fx: &mut impl Effects<Self>) {
+        let Phase::Waiting(time) = self.request.phase else { return };
+        self.suspected.extend_from(&mem::take(&mut self.probed));
+        if self.quorum.iter().any(|&id| self.suspected.contains(id)) {
+            // Without a live quorum there is nothing to wait for.
+            let Some(next) = self.live().cloned() else { return };
+            self.turn_to(next, time, fx);
+        }
+        self.enter_if_complete(fx);
+        if self.request.phase == Phase::Waiting(time) {
+            let locked = &self.request.locked;
+            let is_missing = |id: &NodeId| *id != self.me && !locked.contains(*id);
+            self.probed = self.quorum.iter().copied().filter(is_missing).collect();
+            fx.broadcast(self.probed.iter(), Message::Probe(time));
+            fx.set_timer(Timer::Probe, self.round());
+        }
+    }
+}
+
+impl Protocol for MaekawaFallback {
+    type Message = Message;
+    type Timer = Timer;
+    type Command = Command;
+    type Notice = Notice;
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        self.obey_at_home(command, fx)
+    }
+
+    fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
+        self.hear_at_home(from, message, fx);
+    }
+
+    fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
+        self.expire_at_home(timer, fx);
+    }
+
+    /// Lock, queue and clock lie on stable storage.
+    fn after_crash(&self, fresh: Self) -> Self {
+        Self { clock: self.clock, arbiter: self.arbiter.clone(), ..fresh }
+    }
+}
+
+/// As many members of quorums as every node can list.
+const MOST_MEMBERS: usize = 10_000;
+
+/// The nodes of a set-up: all know all quorums, any two of which meet.
+pub fn recipe() -> Recipe<MaekawaFallback> {
+    Recipe::new(|setup| {
+        let system = setup.quorum.system(setup.group)?;
+        let family = system.family(MOST_MEMBERS).ok_or_else(|| {
+            let short = setup.quorum.in_short();
+            Unfit(format!("--quorum {short}: more than {MOST_MEMBERS} members in all quorums"))
+        })?;
+        for (place, one) in family.iter().enumerate() {
+            let meets = |other: &&Vec<NodeId>| !one.iter().any(|id| other.contains(id));
+            if let Some(other) = family[..place].iter().find(meets) {
+                return Err(Unfit(format!("--quorum: {one:?} and {other:?} do not meet")));
+            }
+        }
+        let within = setup.within;
+        Ok(move |me| {
+            let own = system.of(me);
+            let others = family.iter().filter(|quorum| **quorum != own).cloned();
+            let all: Vec<Vec<NodeId>> = [own.clone()].into_iter().chain(others).collect();
+            MaekawaFallback::new(me, all.into(), within)
+        })
+    })
+}
+
+/// The invariants of its proof.
+pub const INVARIANTS: &[Invariant<MaekawaFallback>] =
+    &[Invariant { name: "one lock an arbiter", holds: one_lock_an_arbiter }];
+
+/// A waiting node that has an arbiter's lock is the one that the arbiter has given it to.
+fn one_lock_an_arbiter(at: &Situation<'_, MaekawaFallback>) -> Result<(), String> {
+    for (id, node) in at.up() {
+        let Phase::Waiting(time) = node.request.phase else { continue };
+        for arbiter in node.request.locked.iter() {
+            if at.node(arbiter).arbiter.lock != Some(Stamp::new(time, id)) {
+                return Err(format!(
+                    "node {id} has the lock of arbiter {arbiter}, which has not given it to that \
+                     node"
+                ));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The card of the algorithm.
+pub const CARD: Card = Card {
+    name: "maekawa-fallback",
+    title: "Maekawa with fallback quorums",
+    solves: "mutual exclusion",
+    citation: "after Maekawa, ACM TOCS 3(2), 1985, and Agrawal and El Abbadi, ACM TOCS 9(1), 1991",
+    assumes: Assumes::TIMELY,
+    takes: &[Parameter::Quorum, Parameter::Within],
+    terms: Terms::PLAIN,
+    theory: &[
+        MESSAGES.costs(messages),
+        SYNC_DELAY.costs(|_| Span::between(0.0, f64::INFINITY)),
+        RESPONSE.costs(response),
+        BUSIEST.costs(|_| Span::between(0.0, f64::INFINITY)),
+    ],
+    flaws: FLAWS,
+    source: include_str!("maekawa_fallback.rs"),
+};
+
+/// Without contention nobody is probed. Else the cost depends on how long a node waits.
+fn messages(at: &Setting) -> Span {
+    // A node begins with the same quorum every time.
+    let system = theory::system(at);
+    let alone = theory::of_quorums(at, |me, _| 3.0 * theory::others(me, &system.of(me)));
+    match at.load {
+        Load::Light => alone,
+        Load::Heavy => Span::between(alone.low, f64::INFINITY),
+    }
+}
+
+fn response(at: &Setting) -> Span {
+    match at.load {
+        Load::Light => theory::round_trip(at),
+        Load::Heavy => Span::between(at.hold, f64::INFINITY),
+    }
+}
+
+const TREE: &[(Parameter, &str)] = &[(Parameter::Quorum, "tree")];
+
+/// Built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        name: "dead-members-dropped",
+        what: "a node goes on with what is left of its quorum instead of asking another one: what \
+               is left of two quorums need not meet",
+        breaks: "exclusion",
+        shown_by: Demonstration::of(&[0, 1, 1]).given(TREE).crashing(1, 0),
+    },
+    Flaw {
+        name: "arbiter-forgets",
+        what: "an arbiter that comes up again has forgotten to whom it has given its lock",
+        breaks: "exclusion",
+        shown_by: Demonstration::of(&[0, 1, 1]).given(TREE).crashing(1, 1),
+    },
+    Flaw {
+        name: "waits-for-the-dead",
+        what: "no other quorum is asked: a node whose quorum has a dead member waits for ever",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[0, 1, 0]).given(TREE).crashing(1, 0),
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use alloc::vec;
+
+    use vorrang_protocol::{Effect, Outbox};
+
+    use super::*;
+
+    const ACQUIRE: Command = Command::Acquire(Claim::Exclusive);
+    const ENTERED: Effect<MaekawaFallback> = Effect::Notify(Notice::Entered);
+
+    /// Node 1 of three on a tree: its own quorum is the root and itself.
+    fn node() -> (MaekawaFallback, Outbox<MaekawaFallback>) {
+        let quorums = [[0, 1], [0, 2], [1, 2]].map(|ids| ids.map(NodeId).to_vec());
+        let node = MaekawaFallback::new(NodeId(1), quorums.to_vec().into(), Duration::from_secs(1));
+        (node, Outbox::default())
+    }
+
+    fn hears(node: &mut MaekawaFallback, from: u32, message: Lock) -> Vec<Effect<MaekawaFallback>> {
+        let mut fx = Outbox::default();
+        node.on_message(NodeId(from), Message::Lock(message), &mut fx);
+        fx.take()
+    }
+
+    fn sent(to: u32, message: Lock) -> Effect<MaekawaFallback> {
+        Effect::Send { to: NodeId(to), message: Message::Lock(message) }
+    }
+
+    /// It has asked, and probed twice, and the root has not answered.
+    fn fallen_back() -> MaekawaFallback {
+        let (mut node, mut fx) = node();
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        node.on_timer(Timer::Probe, &mut fx);
+        fx.take();
+        node.on_timer(Timer::Probe, &mut fx);
+        assert_eq!(fx.take()[0], sent(2, Lock::Request { time: 1 }));
+        node
+    }
+
+    #[test]
+    fn whoever_does_not_answer_is_replaced_and_told_of_the_exit_all_the_same() {
+        let mut node = fallen_back();
+        let cancelled = Effect::CancelTimer(Timer::Probe);
+        assert_eq!(hears(&mut node, 2, Lock::Locked { time: 1 }), [cancelled, ENTERED]);
+        let mut fx = Outbox::default();
+        node.on_command(Command::Release, &mut fx).unwrap();
+        let release = Lock::Release { time: 1 };
+        assert_eq!(fx.take(), [sent(0, release), sent(2, release)]);
+    }
+
+    #[test]
+    fn the_locks_of_two_quorums_do_not_make_a_third() {
+        let mut node = fallen_back();
+        // Late, from one that was suspected wrongly: 0 and 1 are a quorum, but not the asked one.
+        assert_eq!(hears(&mut node, 0, Lock::Locked { time: 1 }), []);
+        assert!(node.suspected.is_empty());
+        let entered = hears(&mut node, 2, Lock::Locked { time: 1 });
+        assert_eq!(entered.last(), Some(&ENTERED));
+    }
+
+    #[test]
+    fn a_lock_for_a_request_that_is_over_is_given_back() {
+        let mut node = fallen_back();
+        hears(&mut node, 2, Lock::Locked { time: 1 });
+        assert_eq!(hears(&mut node, 0, Lock::Locked { time: 1 }), [], "it will be told");
+        node.on_command(Command::Release, &mut Outbox::default()).unwrap();
+        let back = vec![sent(0, Lock::Release { time: 1 })];
+        assert_eq!(hears(&mut node, 0, Lock::Locked { time: 1 }), back);
+    }
+
+    #[test]
+    fn a_release_takes_a_waiting_request_out_of_the_queue() {
+        let (mut arbiter, _) = node();
+        hears(&mut arbiter, 0, Lock::Request { time: 1 });
+        hears(&mut arbiter, 2, Lock::Request { time: 2 });
+        assert_eq!(hears(&mut arbiter, 2, Lock::Release { time: 2 }), []);
+        assert_eq!(hears(&mut arbiter, 0, Lock::Release { time: 1 }), [], "nobody waits");
+        assert_eq!(arbiter.arbiter, Arbiter::default());
+    }
+
+    #[test]
+    fn an_arbiter_does_not_forget_and_a_probe_is_answered() {
+        let (mut arbiter, mut fx) = node();
+        hears(&mut arbiter, 0, Lock::Request { time: 1 });
+        let restarted = arbiter.after_crash(node().0);
+        assert_eq!(restarted.arbiter, arbiter.arbiter);
+        arbiter.on_message(NodeId(2), Message::Probe(7), &mut fx);
+        let alive = Effect::Send { to: NodeId(2), message: Message::Alive(7) };
+        assert_eq!(fx.take(), [alive]);
+    }
+
+    #[test]
+    fn quorums_that_are_too_many_are_refused() {
+        let mut setup = crate::setup::Setup::new(vorrang_protocol::Group::of(40));
+        setup.set(Parameter::Quorum, "majority").unwrap();
+        let unfit = recipe().nodes(&setup).err().unwrap();
+        assert_eq!(unfit.0, "--quorum majority: more than 10000 members in all quorums");
+    }
+}

@@ -1,0 +1,207 @@
+//! Fairness in the order of logical stamps (t, i): who asked at the lower time, of equal times the
+//! node with the lower number, enters first (Lamport, CACM 21(7), 1978; Ricart and Agrawala, CACM
+//! 24(1), 1981).
+//!
+//! It is more than [happened-before](super::spec::HappenedBefore), which leaves the order of
+//! concurrent requests open, and it is about the stamps of the algorithm itself, which no monitor
+//! sees. So nodes that are asked about it remember the stamp of their request from asking to
+//! leaving, also where the algorithm has no more use for it, and an invariant compares them:
+//! nobody is inside while an older request waits.
+//!
+//! | | entries in the order of stamps |
+//! | --- | --- |
+//! | Lamport, Ricart–Agrawala | promised |
+//! | Carvalho–Roucairol | no: who has all permissions enters again before an older request has arrived |
+//! | Maekawa | no: the younger of two may have all its locks before the older one has asked |
+//! | coordinator, tokens | requests have no stamps |
+
+use alloc::format;
+use alloc::string::String;
+
+use vorrang_protocol::{
+    DynEffects, Effects, Invariant, NodeId, Protocol, Refused, Relay, Situation,
+};
+
+use super::carvalho_roucairol::CarvalhoRoucairol;
+use super::lamport::Lamport;
+use super::locking::{Locking, Structure};
+use super::ricart_agrawala::RicartAgrawala;
+use super::{Command, Notice};
+use crate::clock::Stamp;
+use crate::flaw::Flawed;
+use crate::recipe::Recipe;
+
+/// The property.
+pub const STAMP_ORDER: &str = "stamp order";
+
+/// A node whose requests have logical stamps.
+pub trait Stamping: Protocol<Command = Command, Notice = Notice> {
+    /// The time of the request that it has just made.
+    fn time(&self) -> u64;
+    /// Whether its application is inside.
+    fn is_inside(&self) -> bool;
+}
+
+impl Stamping for RicartAgrawala {
+    fn time(&self) -> u64 {
+        self.clock.now()
+    }
+    fn is_inside(&self) -> bool {
+        self.is_inside()
+    }
+}
+
+impl Stamping for Lamport {
+    fn time(&self) -> u64 {
+        // The send of the request is counted after it was stamped.
+        self.clock.now() - 1
+    }
+    fn is_inside(&self) -> bool {
+        self.is_inside()
+    }
+}
+
+impl Stamping for CarvalhoRoucairol {
+    fn time(&self) -> u64 {
+        self.now()
+    }
+    fn is_inside(&self) -> bool {
+        self.is_inside()
+    }
+}
+
+impl<S: Structure> Stamping for Locking<S> {
+    fn time(&self) -> u64 {
+        self.clock.now()
+    }
+    fn is_inside(&self) -> bool {
+        self.request.is_inside()
+    }
+}
+
+impl<P: Stamping> Stamping for Flawed<P> {
+    fn time(&self) -> u64 {
+        self.node().time()
+    }
+    fn is_inside(&self) -> bool {
+        self.node().is_inside()
+    }
+}
+
+/// A node that remembers the stamp of its request until it has left.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Remembering<P> {
+    node: P,
+    me: NodeId,
+    stamp: Option<Stamp>,
+}
+
+/// The same nodes, each of which remembers, and what must hold of their stamps.
+pub fn remembering<P: Stamping>(recipe: Recipe<P>) -> Recipe<Remembering<P>> {
+    let recipe = Recipe::new(move |setup| {
+        let node = recipe.nodes(setup)?;
+        Ok(move |me| Remembering { node: node(me), me, stamp: None })
+    });
+    recipe.guarded(Remembering::IN_ORDER)
+}
+
+impl<P: Stamping> Remembering<P> {
+    const IN_ORDER: &'static [Invariant<Self>] =
+        &[Invariant { name: STAMP_ORDER, holds: in_order }];
+}
+
+/// Nobody is inside while an older request waits.
+fn in_order<P: Stamping>(at: &Situation<'_, Remembering<P>>) -> Result<(), String> {
+    let asking = || at.up().filter_map(|(id, it)| it.stamp.map(|stamp| (id, it, stamp)));
+    for (one, _, ours) in asking().filter(|(_, it, _)| it.node.is_inside()) {
+        let mut waiting = asking().filter(|(_, it, _)| !it.node.is_inside());
+        if let Some((other, _, theirs)) = waiting.find(|(_, _, theirs)| *theirs < ours) {
+            return Err(format!(
+                "node {one} is inside with the stamp ({}, {one}), and node {other} waits with the \
+                 older one ({}, {other})",
+                ours.time, theirs.time
+            ));
+        }
+    }
+    Ok(())
+}
+
+impl<P: Stamping> Protocol for Remembering<P> {
+    type Message = P::Message;
+    type Timer = P::Timer;
+    type Command = P::Command;
+    type Notice = P::Notice;
+
+    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut Relay::<Self, _, _>::new(fx);
+        self.node.on_start(&mut DynEffects(fx));
+    }
+
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        let fx = &mut Relay::<Self, _, _>::new(fx);
+        self.node.on_command(command, &mut DynEffects(fx))?;
+        self.stamp = match command {
+            Command::Acquire(_) => Some(Stamp::new(self.node.time(), self.me)),
+            Command::Release => None,
+        };
+        Ok(())
+    }
+
+    fn on_message(&mut self, from: NodeId, message: P::Message, fx: &mut impl Effects<Self>) {
+        let fx = &mut Relay::<Self, _, _>::new(fx);
+        self.node.on_message(from, message, &mut DynEffects(fx));
+    }
+
+    fn on_timer(&mut self, timer: P::Timer, fx: &mut impl Effects<Self>) {
+        let fx = &mut Relay::<Self, _, _>::new(fx);
+        self.node.on_timer(timer, &mut DynEffects(fx));
+    }
+
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut Relay::<Self, _, _>::new(fx);
+        self.node.on_restart(&mut DynEffects(fx));
+    }
+
+    fn buffered(&self) -> usize {
+        self.node.buffered()
+    }
+
+    fn after_crash(&self, fresh: Self) -> Self {
+        Self { node: self.node.after_crash(fresh.node), ..fresh }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_protocol::{Group, NodeSet, Outbox};
+
+    use super::*;
+    use crate::mutex::{Claim, ricart_agrawala};
+
+    fn node(me: u32) -> Remembering<RicartAgrawala> {
+        let me = NodeId(me);
+        Remembering { node: RicartAgrawala::new(me, Group::of(2)), me, stamp: None }
+    }
+
+    #[test]
+    fn an_older_request_must_not_wait_while_a_younger_one_is_inside() {
+        let ask = Command::Acquire(Claim::Exclusive);
+        let (mut zero, mut one, mut fx) = (node(0), node(1), Outbox::default());
+        zero.on_command(ask, &mut fx).unwrap();
+        one.on_command(ask, &mut fx).unwrap();
+        let reply = ricart_agrawala::Message::Reply { time: 1, clock: 1 };
+        let judge = |zero: &Remembering<RicartAgrawala>, one: &Remembering<RicartAgrawala>| {
+            in_order(&Situation::new([zero, one].to_vec(), NodeSet::EMPTY, [].to_vec()))
+        };
+        judge(&zero, &one).expect("both wait");
+        let mut overtaking = one.clone();
+        overtaking.on_message(NodeId(0), reply, &mut fx);
+        let wrong = judge(&zero, &overtaking).unwrap_err();
+        assert!(wrong.contains("inside with the stamp (1, 1)"), "{wrong}");
+        assert!(wrong.ends_with("node 0 waits with the older one (1, 0)"), "{wrong}");
+        zero.on_message(NodeId(1), reply, &mut fx);
+        judge(&zero, &one).expect("the older is inside");
+        zero.on_command(Command::Release, &mut fx).unwrap();
+        judge(&zero, &overtaking).expect("it has left");
+    }
+}
