@@ -161,8 +161,8 @@ pub const BUSIEST: Quantity = Quantity::number("load_max_per_entry", "busiest no
 /// Entries per T, from the first exit to the last.
 pub const THROUGHPUT: Quantity = Quantity::number("throughput", "throughput");
 
-/// Entries per T where some node always waits and one is inside: one for every synchronisation delay
-/// and stay, 1/(delay + E).
+/// Entries per T where some node always waits and one is inside: one for every synchronisation
+/// delay and stay, 1/(delay + E).
 pub fn throughput(delay: Span, hold: f64) -> Span {
     let rate = |delay: f64| 1.0 / (delay + hold);
     let typical = delay.typical.map(rate).filter(|rate| rate.is_finite());

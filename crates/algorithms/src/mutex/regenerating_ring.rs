@@ -91,8 +91,8 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "asked-once",
-        what: "a node that does not answer one question counts as crashed: if a QUERY is lost, it goes \
-           on with its token beside the new one",
+        what: "a node that does not answer one question counts as crashed: if a QUERY is lost, it \
+               goes on with its token beside the new one",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1]).losing(2).fifo(),
     },

@@ -233,8 +233,8 @@ fn one_table_joins_costs_and_fault_tolerance() {
     assert_eq!((code, err.contains("--summary is of locks")), (2, true), "{err}");
 }
 
-/// Whoever holds votes and crashes blocks the rest for ever, unless votes are withdrawn; and that is
-/// safe only if messages are in time.
+/// Whoever holds votes and crashes blocks the rest for ever, unless votes are withdrawn; and that
+/// is safe only if messages are in time.
 #[test]
 fn votes_are_withdrawn_from_the_dead_and_only_in_time() {
     let check = |args: &str| run(&[&["check"], &words(args)[..]].concat());

@@ -188,8 +188,8 @@ fn what_is_made_to_survive_survives() {
     }
 }
 
-/// What a layer says to recover is struck as well, in a run that needs it; what is never said is not
-/// called fine.
+/// What a layer says to recover is struck as well, in a run that needs it; what is never said is
+/// not called fine.
 #[test]
 fn every_kind_of_message_is_struck_or_said_not_to_be() {
     let args = [&SMALL[..], &["--algorithms", "regenerating-ring,maekawa-basic,central"]].concat();
