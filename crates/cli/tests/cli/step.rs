@@ -65,19 +65,18 @@ fn states_are_a_table_in_the_words_of_the_papers() {
     );
     assert_eq!(
         state("singhal --nodes 3", "acquire 2\ndeliver 2->0"),
-        "         SV     SN     TSV    TSN\n \
-         node 0 *N N R *0 0 1  –      –\n \
-         node 1  R N N  0 0 0  –      –\n \
-         node 2  R R R  0 0 1  –      –\n \
-         in flight  2 -> 1 REQUEST(1); 0 -> 2 TOKEN(R = [], SN = [0, 0, 1])\n \
+        "         SV     SN     TSV  TSN\n \
+         node 0 *N N R *0 0 1 *–   *–\n \
+         node 1  R N N  0 0 0  –    –\n \
+         node 2  R R R  0 0 1  –    –\n \
+         in flight  2 -> 1 REQUEST(1); 0 -> 2 TOKEN(R = [2], SN = [0, 0, 1])\n \
          timers     none\n"
     );
-    let maekawa =
-        state("maekawa --nodes 3 --quorum majority", "acquire 0\nacquire 1\ndeliver 1->0");
+    let maekawa = state("maekawa --nodes 4", "acquire 0\nacquire 1\ndeliver 0->1");
     for name in ["locks", "failed", "inquired", "locked for", "queue", "quorum"] {
         assert!(maekawa.contains(name), "{maekawa}");
     }
-    assert!(maekawa.contains("*(1,1)"), "it has come into the queue of node 0: {maekawa}");
+    assert!(maekawa.contains("*(1,0)"), "it has come into the queue of node 1: {maekawa}");
     let sanders = state("sanders --nodes 3", "acquire 0");
     for name in ["  R ", "  I ", "  St"] {
         assert!(sanders.contains(name), "{sanders}");
