@@ -82,7 +82,7 @@ pub(crate) fn states(svg: &mut Svg, story: &Story, layout: &Layout, mut y: f64) 
         y += 15.0;
         svg.text((48.0, y), "s e m", &number.to_string());
         svg.text((indent, y), "s b", &story.says(event));
-        let said = width(&story.says(event), 10.5) * 1.05 + 14.0;
+        let said = width(&story.says(event), 10.5) * 1.12 + 14.0;
         let state = event.state.as_deref().unwrap_or("nothing changes");
         let begin = indent + said;
         let lines = wrap_mono(state, 10.5, (room + 10.0 - begin).max(200.0));

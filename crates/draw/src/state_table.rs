@@ -43,19 +43,49 @@ pub enum PieceKind {
 
 /// Characters between two columns: the second one has the mark of what has changed.
 const GAP: usize = 2;
+/// Before the names of columns in which no node has anything.
+const EMPTY: &str = "empty";
 /// A column is not made narrower than this.
 const NARROWEST: usize = 8;
 
 impl StateTable {
-    /// Its lines, none of them longer than so many characters (twenty at least). Columns that do
-    /// not fit come below, with the nodes' names again; a single node has a line for each variable.
+    /// Its lines, none of them longer than so many characters (twenty at least). If not all columns
+    /// fit, those in which no node has anything are only named, and the others come below, with the
+    /// nodes' names again. A single node has a line for each variable.
     pub fn lines(&self, width: usize) -> Vec<Vec<Piece>> {
         if let [(_, cells)] = &self.rows[..] {
             let rows = self.names.iter().cloned();
             let rows = rows.zip(cells.iter().map(|cell| vec![cell.clone()])).collect();
             return Self { names: vec![String::new()], rows }.blocks(width);
         }
-        self.blocks(width)
+        let label = self.rows.iter().map(|(name, _)| length(name)).max().unwrap_or(0);
+        let all = (0..self.names.len()).map(|at| GAP + self.wide(at)).sum::<usize>();
+        let (empty, rest): (Vec<usize>, Vec<usize>) =
+            (0..self.names.len()).partition(|&at| self.is_empty(at));
+        if label + all <= width || empty.is_empty() {
+            return self.blocks(width);
+        }
+        let mut lines = self.only(&rest).blocks(width);
+        let empty: Vec<&str> = empty.into_iter().map(|at| &*self.names[at]).collect();
+        let label = label.max(length(EMPTY)).min(width.saturating_sub(GAP + NARROWEST));
+        let room = width.saturating_sub(label + GAP).max(NARROWEST);
+        row(&mut lines, (EMPTY, label), &[(&empty.join(", "), PieceKind::Value)], &[room]);
+        lines
+    }
+
+    /// The table of some of its columns.
+    fn only(&self, columns: &[usize]) -> Self {
+        let cells = |cells: &[Cell]| columns.iter().map(|&at| cells[at].clone()).collect();
+        Self {
+            names: columns.iter().map(|&at| self.names[at].clone()).collect(),
+            rows: self.rows.iter().map(|(name, of)| (name.clone(), cells(of))).collect(),
+        }
+    }
+
+    /// Whether no node has anything in a column, or had.
+    fn is_empty(&self, at: usize) -> bool {
+        let is_empty = |cell: &Cell| !cell.is_new && matches!(&*cell.text, "" | "–" | "{}");
+        self.rows.iter().all(|(_, cells)| is_empty(&cells[at]))
     }
 
     /// The same as text, coloured by `paint`; what has just changed has a star before it.
@@ -214,6 +244,17 @@ mod tests {
             let letters = text.chars().filter(|&it| it == 'x').count();
             assert_eq!(letters, 70, "nothing is left out");
         }
+    }
+
+    #[test]
+    fn what_is_empty_everywhere_is_named_if_there_is_no_room_for_it() {
+        let rows: [&[&str]; 2] = [&["inside", "{}", "–", "7"], &["outside", "{}", "", "8"]];
+        let table = table(&["phase", "failed", "queue", "clock"], &rows);
+        assert!(text(&table, 80).contains("phase    failed  queue  clock\n"));
+        assert_eq!(
+            text(&table, 30),
+            "        phase    clock\nnode 0  inside   7\nnode 1  outside  8\nempty   failed, queue\n"
+        );
     }
 
     #[test]

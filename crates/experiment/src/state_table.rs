@@ -86,7 +86,10 @@ fn change(name: &str, was: &StateValue, value: &StateValue) -> String {
         return String::new();
     }
     if was.chars().count() + value.chars().count() <= BOTH {
-        format!("{name} {was}→{value}")
+        // Between dashes or several words, an arrow without space is hard to see.
+        let is_plain = |text: &str| text != "–" && !text.contains(' ');
+        let arrow = if is_plain(&was) && is_plain(&value) { "→" } else { " → " };
+        format!("{name} {was}{arrow}{value}")
     } else {
         format!("{name} {value}")
     }
@@ -107,10 +110,10 @@ mod tests {
         let before = state([0, 0, 0], Some(2));
         assert_eq!(changes(&before, &before), "");
         assert_eq!(changes(&before, &state([0, 0, 1], Some(2))), "RN[2] 0→1");
-        assert_eq!(changes(&before, &state([1, 2, 3], None)), "RN 0 0 0→1 2 3, holder 2→–");
+        assert_eq!(changes(&before, &state([1, 2, 3], None)), "RN 0 0 0 → 1 2 3, holder 2 → –");
         let queue = StateValue::list(0..50_u64);
         let after = NodeState::new().with("holder", NodeId(1)).with("queue", queue.clone());
-        assert_eq!(changes(&before, &after), format!("holder 2→1, queue {queue}, RN 0 0 0→–"));
+        assert_eq!(changes(&before, &after), format!("holder 2→1, queue {queue}, RN 0 0 0 → –"));
     }
 
     #[test]

@@ -64,7 +64,9 @@ use std::process::ExitCode;
 
 use serde::{Deserialize, Serialize};
 use vorrang::check::{Ask, Bounds, Order, Outcome, Plan, Report, System, explore};
-use vorrang::protocol::{Effects, Message, Monitor, Never, NodeId, Protocol, Refused, Violation};
+use vorrang::protocol::{
+    Effects, Message, Monitor, Never, NodeId, NodeState, Protocol, Refused, Violation,
+};
 
 /// What nodes say to each other.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -150,6 +152,11 @@ impl Protocol for Node {
             }
             Say::Thanks => self.next += u32::from(self.habit == Habit::CountsWhenThanked),
         }
+    }
+
+    /// What a person is shown of it.
+    fn state(&self) -> NodeState {
+        NodeState::new().with("next ticket", self.next)
     }
 }
 

@@ -73,7 +73,7 @@ fn over_channels<Q: Problem>(
 }
 
 /// Plays a file: what is run, then the script.
-fn play(text: &str) -> Result<String, String> {
+pub(crate) fn play(text: &str) -> Result<String, String> {
     let (header, script) = text.split_once('\n').ok_or("a run has a header and a script")?;
     let script = script.split_once("\n= ").map_or(script, |(script, _)| script);
     let (name, rest) = header.split_once(' ').ok_or("a header names what is run")?;

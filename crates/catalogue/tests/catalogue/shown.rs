@@ -4,11 +4,17 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use vorrang_protocol::{Monitor, NodeId, NodeState, Protocol};
+use vorrang_algorithms::group::locks::spec::{Fed, Locked};
+use vorrang_algorithms::group::locks::{Locks, NodeFactory};
+use vorrang_algorithms::multicast::ordering::Ordering;
+use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
+use vorrang_protocol::{Group, Monitor, NodeId, NodeState, Protocol};
 use vorrang_trace::Stage;
 
+use crate::golden;
+
 /// Steps by lot from each start.
-const STEPS: u32 = 80;
+const STEPS: u32 = 250;
 
 /// Plays the script on the stage, and then as many steps by lot.
 pub(crate) fn differ<P, M>(name: &str, stage: Stage<P, M>, script: &str)
@@ -83,4 +89,38 @@ where
             states.push((node.clone(), shown));
         }
     }
+}
+
+#[test]
+fn every_order_of_deliveries_shows_its_state() {
+    for order in Ordering::ALL {
+        for carrier in [
+            "ack --nodes 3 --topology complete --within 1ms --window 4",
+            "nack --nodes 3 --topology complete --within 1ms --window 4 --tail heartbeat",
+        ] {
+            let run = format!(
+                "{carrier} --ordering {}\ncast one 0\ncast two 1\ncast three 0\n",
+                order.name()
+            );
+            golden::play(&run).unwrap();
+        }
+    }
+    for waits in ["adaptive", "fixed"] {
+        golden::play(&format!(
+            "srm --nodes 3 --topology line --within 1ms --window 64 --ordering causal \
+             --waits {waits} --distances measured --draws 2\ncast one 0\ncast two 1\n"
+        ))
+        .unwrap();
+    }
+}
+
+#[test]
+fn locks_on_views_show_their_state() {
+    let anew = NodeFactory::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)));
+    let founders: Vec<NodeId> = (0..3).map(NodeId).collect();
+    let node = |id| Locks::new(id, Group::of(3), &founders, anew.clone());
+    let monitor = Fed::new(Locked::new(Group::of(3)));
+    let stage = Stage::new(Group::of(3).members().map(node), monitor);
+    let script = "acquire 1\nsettle\nsuspect 1 0\nsuspect 1 2\nbeat 0\nsettle\nrelease 1\n";
+    differ("suzuki-kasami on views", stage, script);
 }

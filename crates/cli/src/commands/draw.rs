@@ -142,7 +142,7 @@ pub(crate) struct How {
     /// The view of a run
     #[arg(long, value_enum, default_value = "time", global = true, help_heading = "Picture")]
     view: View,
-    /// Show what every event changed at its node
+    /// Show what every event changed at its node, and the nodes' variables at the end
     #[arg(long, global = true, help_heading = "Picture")]
     states: bool,
     /// Write logical clocks at events

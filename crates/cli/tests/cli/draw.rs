@@ -68,7 +68,8 @@ fn a_terminal_of_any_width_shows_a_run() {
         // The first two lines are a title and what is to be copied.
         let widest = out.lines().skip(2).map(|it| it.chars().count()).max().unwrap_or(0);
         assert!(widest <= columns, "{widest} in {columns}:\n{out}");
-        assert!(out.contains("REQUEST(1)") && out.contains("locked: {0}"), "{out}");
+        assert!(out.contains("REQUEST(1)") && out.contains("locks {0} → {0 1}"), "{out}");
+        assert!(out.contains("locked for  queue  quorum\n"), "a table at the end: {out}");
     }
 }
 

@@ -18,7 +18,7 @@ fn one_at_a_time_across_three_processes() {
 
     nodes[1].say("acquire");
     // Node 0 has the request and keeps its reply; only then it is worth looking at node 1.
-    nodes[0].state_until("deferred: []", false);
+    nodes[0].state_until("\"deferred\":[]", false);
     let waiting = nodes[1].status(2);
     assert!(waiting[1].contains("waiting to enter, for "), "it has not entered: {waiting:?}");
 
@@ -60,7 +60,7 @@ fn readers_share_and_a_writer_waits_for_them() {
     }
     nodes[2].say("acquire");
     for id in [0, 1] {
-        nodes[id].state_until("deferred: []", false);
+        nodes[id].state_until("\"deferred\":[]", false);
     }
     nodes[0].say("release");
     assert_eq!(nodes[0].hear(), "released");

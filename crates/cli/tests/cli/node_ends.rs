@@ -30,7 +30,7 @@ fn whoever_is_stopped_inside_releases_and_says_goodbye() {
         client.say("acquire");
         assert_eq!(client.hear(), "entered");
         desk.say("acquire");
-        desk.state_until("Waiting", true);
+        desk.state_until("\"phase\":\"waiting\"", true);
         signal(client, name);
         client.until_told(&format!("told to stop by {called}"));
         let (code, words) = last_words(client);
@@ -47,7 +47,7 @@ fn whoever_is_stopped_while_it_waits_leaves_when_it_had_its_turn() {
     holder.say("acquire");
     assert_eq!(holder.hear(), "entered");
     waits.say("acquire");
-    desk.state_until("queue: []", false);
+    desk.state_until("\"queue\":[]", false);
     signal(waits, "TERM");
     assert!(waits.hear().starts_with("withdrawn; leaves when what it asked for was granted"));
     assert!(waits.child.try_wait().expect("a state").is_none(), "its request is under way");
@@ -65,7 +65,7 @@ fn the_second_signal_ends_it_at_once_and_the_first_in_a_stated_time() {
     nodes[0].say("acquire");
     assert_eq!(nodes[0].hear(), "entered");
     nodes[1].say("acquire");
-    nodes[1].state_until("Waiting", true);
+    nodes[1].state_until("\"phase\":\"waiting\"", true);
     signal(&nodes[1], "TERM");
     assert!(nodes[1].hear().starts_with("withdrawn; leaves when"));
     let begun = Instant::now();
@@ -77,7 +77,7 @@ fn the_second_signal_ends_it_at_once_and_the_first_in_a_stated_time() {
     nodes[0].say("acquire");
     assert_eq!(nodes[0].hear(), "entered");
     nodes[1].say("acquire");
-    nodes[1].state_until("Waiting", true);
+    nodes[1].state_until("\"phase\":\"waiting\"", true);
     let begun = Instant::now();
     signal(&nodes[1], "HUP");
     let (code, words) = last_words(&mut nodes[1]);
@@ -175,7 +175,7 @@ fn patience_ends_withdrawing_is_told_and_the_old_request_is_taken_over() {
     assert_eq!(waits.hear(), "cannot acquire: already waiting to enter");
     waits.say("withdraw");
     assert_eq!(waits.hear(), "withdrawn");
-    desk.state_until("queue: []", false);
+    desk.state_until("\"queue\":[]", false);
     desk.say("acquire");
     desk.status(2);
     // Behind the request that was given up, and held up by it for no longer than it takes.
@@ -184,7 +184,7 @@ fn patience_ends_withdrawing_is_told_and_the_old_request_is_taken_over() {
     assert_eq!(desk.hear(), "entered");
     waits.until_told("the withdrawn request was granted, and released at once");
     waits.say("acquire --timeout 60s");
-    waits.state_until("Waiting", true);
+    waits.state_until("\"phase\":\"waiting\"", true);
     desk.say("release");
     assert_eq!(waits.hear(), "entered");
 }
@@ -316,6 +316,24 @@ fn a_node_tells_how_it_is_to_programs_and_on_narrow_screens() {
     assert_eq!(status["algorithm"], "ricart-agrawala");
     assert_eq!(status["links"][1]["state"], "connected");
     assert_eq!(status["sent"]["REQUEST"], 2);
+    let own = serde_json::json!({
+        "phase": "inside",
+        "our number": null,
+        "highest number": 1,
+        "awaits reply": null,
+        "deferred": [],
+    });
+    assert_eq!(status["state"], own);
+    nodes[0].say("state");
+    let state: Vec<String> = (0..5).map(|_| nodes[0].hear()).collect();
+    let expected = [
+        "phase           inside",
+        "our number      –",
+        "highest number  1",
+        "awaits reply    –",
+        "deferred        –",
+    ];
+    assert_eq!(state, expected);
 
     let peers = addresses(2);
     let mut narrow = command(1, &peers, &["--back-off", "100ms"]);

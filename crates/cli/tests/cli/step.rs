@@ -45,6 +45,72 @@ fn what_is_said_to_a_golden_run_is_the_golden_run() {
 }
 
 #[test]
+fn states_are_a_table_in_the_words_of_the_papers() {
+    let state = |algorithm: &str, script: &str| {
+        let args: Vec<&str> = algorithm.split(' ').collect();
+        let args: Vec<&str> = std::iter::once("step").chain(args).collect();
+        let (code, out, err) = run_on(&format!("{script}\nstate\n"), &args);
+        assert_eq!(code, 0, "{err}");
+        let lines = out.lines().filter(|line| line.starts_with('#'));
+        lines.map(|line| format!("{}\n", line.trim_start_matches('#'))).collect::<String>()
+    };
+    assert_eq!(
+        state("suzuki-kasami --nodes 3", "acquire 0\nacquire 1\ndeliver 1->0"),
+        "         phase    token  RN     LN     Q\n \
+         node 0  inside   yes   *0 1 0  0 0 0  –\n \
+         node 1  waiting  no     0 1 0  –      –\n \
+         node 2  outside  no     0 0 0  –      –\n \
+         in flight  1 -> 2 REQUEST(1)\n \
+         timers     none\n"
+    );
+    assert_eq!(
+        state("singhal --nodes 3", "acquire 2\ndeliver 2->0"),
+        "         SV     SN     TSV  TSN\n \
+         node 0 *N N R *0 0 1 *–   *–\n \
+         node 1  R N N  0 0 0  –    –\n \
+         node 2  R R R  0 0 1  –    –\n \
+         in flight  2 -> 1 REQUEST(1); 0 -> 2 TOKEN(R = [2], SN = [0, 0, 1])\n \
+         timers     none\n"
+    );
+    let maekawa = state("maekawa --nodes 4", "acquire 0\nacquire 1\ndeliver 0->1");
+    for name in ["locks", "failed", "inquired", "locked for", "queue", "quorum"] {
+        assert!(maekawa.contains(name), "{maekawa}");
+    }
+    assert!(maekawa.contains("*(1,0)"), "it has come into the queue of node 1: {maekawa}");
+    let sanders = state("sanders --nodes 3", "acquire 0");
+    for name in ["  R ", "  I ", "  St"] {
+        assert!(sanders.contains(name), "{sanders}");
+    }
+    let raymond = state("raymond --nodes 3", "acquire 1");
+    assert!(raymond.contains("phase    holder  queue  asked"), "{raymond}");
+    assert!(raymond.contains("node 1 *waiting  0      *1     *yes"), "{raymond}");
+}
+
+#[test]
+fn states_are_json_for_programs() {
+    let (code, out, err) =
+        run_on("acquire 1\nstate --json\n", &["step", "raymond", "--nodes", "2"]);
+    assert_eq!(code, 0, "{err}");
+    let line = out.lines().find_map(|line| line.strip_prefix("# ")).expect("an answer");
+    let look: serde_json::Value = serde_json::from_str(line).expect("JSON");
+    let node = |id: u32, phase, holder: serde_json::Value, queue: &[u32], asked| {
+        let state = serde_json::json!(
+            {"phase": phase, "holder": holder, "queue": queue, "asked": asked}
+        );
+        serde_json::json!({"node": id, "up": true, "state": state})
+    };
+    let expected = serde_json::json!({
+        "nodes": [
+            node(0, "outside", "self".into(), &[], false),
+            node(1, "waiting", 0.into(), &[1], true),
+        ],
+        "in_flight": ["1 -> 0 REQUEST"],
+        "timers": [],
+    });
+    assert_eq!(look, expected);
+}
+
+#[test]
 fn what_can_happen_next_can_be_chosen_by_its_number() {
     let (code, out, _) = run_on("next\n2\nnext\n4\n", LAMPORT);
     assert_eq!(code, 0);

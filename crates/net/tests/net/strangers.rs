@@ -165,7 +165,7 @@ async fn a_clock_that_nobody_can_have_counted_to_is_refused_and_the_node_goes_on
         event(&mut node.2, &["closed a connection with node 1", words]).await;
         assert_eq!(node.0.status().await.unwrap().links[0].received, 0);
         soon("an answer", node.0.command(ACQUIRE)).await.unwrap();
-        assert!(node.0.status().await.unwrap().machine.contains("Waiting"));
+        assert!(node.0.status().await.unwrap().machine.to_string().contains("phase waiting"));
     }
 }
 

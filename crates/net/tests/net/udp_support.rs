@@ -12,7 +12,7 @@ use vorrang_net::hello::Refusal;
 use vorrang_net::udp::datagram::{self, Body, Frame, Greeting, MAX_DATAGRAM};
 use vorrang_net::udp::{Cast, Multicast, Udp, bind_loopback};
 use vorrang_net::{Config, Event, Handle, Node, Timing};
-use vorrang_protocol::{Effects, Group, Message, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{Effects, Group, Message, Never, NodeId, NodeState, Protocol, Refused};
 
 use crate::support::{quick, soon};
 
@@ -92,6 +92,10 @@ impl Protocol for Crier {
             Cry::Say(bytes) => fx.notify((from, bytes)),
             Cry::Ask(length) => fx.send(from, Cry::Say(vec![7; length as usize])),
         }
+    }
+
+    fn state(&self) -> NodeState {
+        NodeState::new().with("orders", self.orders)
     }
 }
 

@@ -7,6 +7,8 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Instant;
 
+use serde_json::Value;
+
 use super::{PATIENCE, vorrang};
 
 /// A process, and the lines that it has written and nobody has read yet.
@@ -81,12 +83,13 @@ impl Node {
         }
     }
 
-    /// Asks for the algorithm's own state until it has this in it, or has not.
+    /// Asks for the algorithm's own state, as JSON, until it has this in it, or has not.
     pub(crate) fn state_until(&mut self, words: &str, is_in_it: bool) {
         let begun = Instant::now();
         loop {
-            self.say("state");
-            let state = self.hear();
+            self.say("status --json");
+            let status: Value = serde_json::from_str(&self.hear()).expect("a line of JSON");
+            let state = status["state"].to_string();
             if state.contains(words) == is_in_it {
                 return;
             }
