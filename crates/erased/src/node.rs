@@ -120,6 +120,9 @@ impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
     fn after_crash(&self, fresh: Self) -> Self {
         Self(self.0.erased_after_crash(fresh.0))
     }
+    fn without_memory(self, life: u64) -> Option<Self> {
+        self.0.erased_without_memory(life).map(Self)
+    }
     fn buffered(&self) -> usize {
         self.0.buffered()
     }
@@ -172,6 +175,7 @@ trait ErasedNode<C, N>: ErasedValue {
     fn read(&self, written: &Json) -> Option<AnyMessage>;
     fn read_timer(&self, written: &Json) -> Option<AnyTimer>;
     fn erased_after_crash(&self, fresh: Box<dyn ErasedNode<C, N>>) -> Box<dyn ErasedNode<C, N>>;
+    fn erased_without_memory(&self, life: u64) -> Option<Box<dyn ErasedNode<C, N>>>;
     fn copy(&self) -> Box<dyn ErasedNode<C, N>>;
     fn buffered(&self) -> usize;
     fn has_obligations(&self) -> bool;
@@ -216,6 +220,13 @@ impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
     ) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
         let fresh: Box<dyn Any> = fresh;
         Box::new(Protocol::after_crash(self, *fresh.downcast().expect(ONE_TYPE)))
+    }
+    fn erased_without_memory(
+        &self,
+        life: u64,
+    ) -> Option<Box<dyn ErasedNode<P::Command, P::Notice>>> {
+        let node = Protocol::without_memory(self.clone(), life)?;
+        Some(Box::new(node))
     }
     fn copy(&self) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
         Box::new(self.clone())

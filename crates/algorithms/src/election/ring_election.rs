@@ -310,6 +310,11 @@ impl Protocol for RingElection {
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.call(fx);
     }
+
+    /// There is nothing that it keeps over a crash.
+    fn without_memory(self, _: u64) -> Option<Self> {
+        Some(self)
+    }
 }
 
 /// The card of the algorithm.

@@ -29,7 +29,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
+use vorrang_protocol::{Digest, Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use super::fed::{self, Suspecting};
 use super::informed::Detector;
@@ -88,7 +88,7 @@ struct Stay {
     delivered: Vec<(NodeId, u32)>,
     /// For each sender, how many of these.
     next: BTreeMap<NodeId, u32>,
-    state: u64,
+    state: Digest,
 }
 
 /// The known facts about a view.
@@ -96,7 +96,7 @@ struct Stay {
 struct Known {
     view: View,
     /// The state with which all began it.
-    state: u64,
+    state: Digest,
     /// The messages multicast in it.
     sent: BTreeMap<NodeId, Vec<u32>>,
     /// The successor of the view, and the messages delivered before it.
@@ -126,7 +126,7 @@ impl Synchrony {
         Self { nodes, views, past, cuts: Cuts::NONE, is_told: false, is_cut_off: false }
     }
 
-    fn on_view(&mut self, at: NodeId, view: &View, state: u64) -> Result<(), Violation> {
+    fn on_view(&mut self, at: NodeId, view: &View, state: Digest) -> Result<(), Violation> {
         let node = &mut self.nodes[at.index()];
         if view.incarnation_of(at).is_none() {
             return violation(SELF_INCLUSION, format!("node {at} is told of view {view}"));
@@ -170,7 +170,7 @@ impl Synchrony {
         from: u64,
         to: u64,
         stay: &Stay,
-        state: u64,
+        state: Digest,
     ) -> Result<(), Violation> {
         let Some(known) = self.views.get_mut(&from) else { return Ok(()) };
         let (next, delivered) = known.next.get_or_insert_with(|| (to, stay.delivered.clone()));
@@ -458,7 +458,7 @@ mod tests {
         monitor: &mut Synchrony,
         at: u32,
         view: &View,
-        state: u64,
+        state: Digest,
     ) -> Result<(), Violation> {
         monitor.on_notice(NodeId(at), &Notice::View { view: view.clone(), state })
     }
@@ -519,7 +519,7 @@ mod tests {
         sends(&mut monitor, 0, 7);
         sends(&mut monitor, 1, 8);
         delivers(&mut monitor, 0, 0, 0, 7).unwrap();
-        let state = ledger(0, 7);
+        let state = ledger(Digest(0), 7);
         let mut less = monitor.clone();
         installs(&mut less, 0, &view(2, &[0, 1]), state).unwrap();
         objects(installs(&mut less, 1, &view(2, &[0, 1]), state), SYNCHRONY);
@@ -573,7 +573,7 @@ mod tests {
         for at in [0, 1] {
             delivers(&mut monitor, at, 0, 0, 7).unwrap();
         }
-        let (all, state) = (view(2, &[0, 1, 2]), ledger(0, 7));
+        let (all, state) = (view(2, &[0, 1, 2]), ledger(Digest(0), 7));
         objects(installs(&mut monitor.clone(), 0, &all, 1), STATE);
         installs(&mut monitor, 0, &all, state).unwrap();
         objects(installs(&mut monitor.clone(), 2, &all, 0), STATE);
