@@ -8,6 +8,7 @@
 use std::future::{Future, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -15,11 +16,12 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep};
 use vorrang_protocol::{GroupView, Refused};
 
-use crate::config::{Config, Start};
+use crate::config::{Config, Membership, Start};
 use crate::error::{CommandError, StopReason};
 use crate::event::Event;
 use crate::handle::{Control, Goodbye, Reply};
 use crate::hello::Identity;
+use crate::machine::Life;
 use crate::members::{Leaving, Told};
 use crate::network::Network;
 use crate::node_core::{AnyCommand, MachineReport, NodeCore};
@@ -54,6 +56,8 @@ pub(crate) struct Driver<W> {
     pub(crate) next_look: Instant,
     /// The reports about each member's absence.
     pub(crate) told: Vec<Told>,
+    /// Set in a later life of a node: when it begins at the latest, with those that it has met.
+    pub(crate) returning: Option<Instant>,
     /// The group of its machine, as was said last.
     pub(crate) belonging: Option<GroupView>,
     /// Set while the node is leaving, and its request is not granted and released yet.
@@ -283,13 +287,28 @@ impl<W: Network> Driver<W> {
     pub(crate) fn start_if_ready(&mut self) {
         let is_ready = match self.config.start {
             Start::AtOnce => true,
-            Start::WhenAllMet => self.world.has_met_all(),
+            Start::WhenAllMet => {
+                let is_due = |at: Instant| at <= Instant::now();
+                self.world.has_met_all() || self.returning.is_some_and(is_due)
+            }
         };
         if !is_ready || !matches!(self.phase, Phase::Gathering) || self.fenced.is_some() {
             return;
         }
         self.phase = Phase::Running;
-        self.core.start(&mut self.world);
+        self.identity.has_begun.store(true, Ordering::Relaxed);
+        let life = match (&self.config.membership, self.returning) {
+            (Membership::Fixed | Membership::Open(_), _) => Life::AsMade,
+            (Membership::Returning(_), None) => {
+                self.world.begin();
+                Life::First
+            }
+            (Membership::Returning(generation), Some(_)) => Life::Later(generation.number()),
+        };
+        if matches!(life, Life::Later(_)) {
+            self.report(Event::Returned);
+        }
+        self.core.start(life, &mut self.world);
         self.started.send_replace(true);
         self.report(Event::Started);
         for (command, patience, reply) in std::mem::take(&mut self.held) {
@@ -329,7 +348,8 @@ impl<W: Network> Driver<W> {
         let leaving = self.leaving.as_ref().map(|leaving| leaving.until);
         let held = self.held.iter().filter_map(|(_, patience, _)| patience.map(|it| it.until));
         let patience = self.core.gives_up_at().into_iter().chain(held).min();
-        [own, self.world.next_deadline(), closing, leaving, patience]
+        let begins = self.returning.filter(|_| !self.has_begun());
+        [own, self.world.next_deadline(), closing, leaving, patience, begins]
             .into_iter()
             .flatten()
             .fold(self.next_look, Instant::min)
@@ -343,6 +363,7 @@ impl<W: Network> Driver<W> {
         }
         self.core.expire(now);
         self.expire_held(now);
+        self.start_if_ready();
         W::on_time(self, now);
         if self.next_look <= now {
             self.next_look = now + self.config.timing.heartbeat / 2;

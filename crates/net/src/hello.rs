@@ -37,6 +37,8 @@
 //! not. So two nodes with different lists learn so even if neither dials the other.
 
 use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
@@ -68,7 +70,7 @@ pub struct Introduction {
     pub sender: NodeId,
     /// The receiver.
     pub target: NodeId,
-    /// The life of the sender, in an open group; else 0.
+    /// The life of the sender, where processes come back; else 0.
     pub generation: u64,
 }
 
@@ -88,6 +90,9 @@ pub struct Hello {
     /// Which connection between the two this is, counted by the one who dials: a hello that was
     /// overtaken by a later one is dropped.
     pub attempt: u64,
+    /// Whether the sender's group has begun without this process of the target: where processes
+    /// may come back, it is a later one of its node.
+    pub returns: bool,
 }
 
 /// The request of a node to be called.
@@ -107,6 +112,10 @@ pub(crate) struct Identity {
     pub(crate) me: NodeId,
     /// In an open group: where the others are by now.
     pub(crate) address_book: Option<AddressBook>,
+    /// Whether a process that comes back without its state is let in.
+    pub(crate) readmits: bool,
+    /// Whether the machine has begun; known to the tasks that call others.
+    pub(crate) has_begun: Arc<AtomicBool>,
     generation: u64,
     heartbeat: Duration,
     give_up: Duration,
@@ -136,7 +145,9 @@ impl Identity {
             peers: peers.clone(),
             me: *id,
             address_book: config.openness().map(|_| AddressBook::new(peers.clone())),
-            generation: config.openness().map_or(0, |open| open.generation.number()),
+            readmits: config.generation().is_some(),
+            has_begun: Arc::default(),
+            generation: config.generation().map_or(0, Generation::number),
             heartbeat: timing.heartbeat,
             give_up: timing.give_up,
         }
@@ -167,7 +178,7 @@ impl Identity {
     }
 
     pub(crate) fn hello(&self, target: NodeId, terms: Terms) -> Hello {
-        let Terms { incarnation, knows, received, attempt } = terms;
+        let Terms { incarnation, knows, received, attempt, is_original } = terms;
         Hello {
             who: self.introduce(target),
             heartbeat_ms: self.heartbeat_ms(),
@@ -175,6 +186,7 @@ impl Identity {
             knows,
             received,
             attempt,
+            returns: self.readmits && !is_original && self.has_begun.load(Ordering::Relaxed),
         }
     }
 
@@ -182,7 +194,13 @@ impl Identity {
     pub(crate) fn validate(&self) -> Result<(), NetError> {
         // The numbers of a hello are longest when they are largest.
         let (last, most) = (NodeId(u32::MAX), u64::MAX);
-        let terms = Terms { incarnation: most, knows: Some(most), received: most, attempt: most };
+        let terms = Terms {
+            incarnation: most,
+            knows: Some(most),
+            received: most,
+            attempt: most,
+            is_original: false,
+        };
         let mut longest = Hello { heartbeat_ms: most, ..self.hello(last, terms) };
         longest.who.sender = last;
         if self.address_book.is_some() {
@@ -226,10 +244,10 @@ impl Identity {
     /// Whether a member of the same group speaks, and means us.
     pub(crate) fn judge(&self, who: &Introduction) -> Result<(), Refusal> {
         self.judge_setup(&who.group, &who.algorithm, who.peers.len() as u32, &who.setup)?;
-        if self.address_book.is_some() {
+        if self.readmits {
             self.judge_life(who)?;
         } else if who.generation != 0 {
-            let (ours, theirs) = Excerpt::pair("a fixed group", "an open group");
+            let (ours, theirs) = Excerpt::pair("a fixed group", "a group whose members come back");
             return Err(Refusal::Setup { refuser: ours, refused: theirs });
         }
         let mut places = (0..).map(NodeId).zip(self.peers.iter().zip(&who.peers));
@@ -246,10 +264,11 @@ impl Identity {
         Ok(())
     }
 
-    /// Whether a member of an open group can be in the life that it says, and where it says.
+    /// Whether a member of a group in which processes come back can be in the life that it says,
+    /// and where it says.
     fn judge_life(&self, who: &Introduction) -> Result<(), Refusal> {
         if who.generation == 0 {
-            let (ours, theirs) = Excerpt::pair("an open group", "a fixed group");
+            let (ours, theirs) = Excerpt::pair("a group whose members come back", "a fixed group");
             return Err(Refusal::Setup { refuser: ours, refused: theirs });
         }
         if !Generation::is_plausible(who.generation) {
@@ -385,7 +404,8 @@ mod tests {
 
     /// What node 2, set up alike, says to node 1.
     fn hello() -> Hello {
-        let terms = Terms { incarnation: 7, knows: None, received: 0, attempt: 1 };
+        let terms =
+            Terms { incarnation: 7, knows: None, received: 0, attempt: 1, is_original: false };
         Identity { me: NodeId(2), ..identity() }.hello(NodeId(1), terms)
     }
 

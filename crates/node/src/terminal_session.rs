@@ -312,6 +312,7 @@ impl<Q: Hosted> TerminalSession<Q> {
             | Event::Doubt { .. }
             | Event::WithdrawnReleased
             | Event::Started
+            | Event::Returned
             | Event::TooLarge { .. }
             | Event::Unsent { .. }
             | Event::Unicast { .. }

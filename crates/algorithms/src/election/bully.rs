@@ -44,8 +44,8 @@
 //! Then a node that follows another leader tells it so, and it holds another election. At least the
 //! other one does: its number lies on stable storage, so that an announcement from before a crash
 //! stays valid (without, two crashes and two restarts suffice to divide three nodes again). A
-//! process without stable storage takes the time for its number when it restarts: no election has
-//! come so far, as each takes longer than a microsecond.
+//! process without stable storage leads by a number that is higher than the time of its restart: no
+//! election has come so far, as each takes longer than a microsecond.
 //!
 //! **Why elections do not multiply.** A node holds one election at a time: without that guard they
 //! double at every node (`--flaw no-guard`: 382 messages between eight nodes, and not 55). That is
@@ -145,6 +145,8 @@ pub struct Bully {
     patience: Timeouts,
     /// The number of the election of its leader; without one, the highest that it has seen.
     number: u64,
+    /// In a later life without stable storage, the time: no election has had this number. Else 0.
+    begins_at: u64,
     leader: Option<NodeId>,
     phase: Phase,
 }
@@ -167,8 +169,13 @@ impl Bully {
         Self::with(me, setup.group, Timeouts::new(setup.within, setup.late))
     }
 
+    /// The number of the last election that it knows.
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
     pub(super) const fn with(me: NodeId, group: Group, patience: Timeouts) -> Self {
-        Self { me, group, patience, number: 0, leader: None, phase: Phase::Normal }
+        Self { me, group, patience, number: 0, begins_at: 0, leader: None, phase: Phase::Normal }
     }
 
     /// Asks all higher nodes, unless it has and waits.
@@ -188,7 +195,7 @@ impl Bully {
 
     fn lead(&mut self, fx: &mut impl Effects<Self>) {
         let me = self.me;
-        self.number = self.number.saturating_add(1);
+        self.number = self.number.max(self.begins_at).saturating_add(1);
         let lower = self.group.members().filter(move |&id| id < me);
         fx.broadcast(lower, Message::Coordinator(self.number));
         self.follow(me, fx);
@@ -310,10 +317,11 @@ impl Protocol for Bully {
         Self { number: self.number, ..fresh }
     }
 
-    /// Without stable storage, a clock must do: its number is not lower than one that was known
-    /// before.
+    /// Without stable storage, a clock must do: a number that it then leads by is higher than all
+    /// before. To claim at once that there was such an election would be wrong: others would take
+    /// the announcement of a leader for outdated.
     fn without_memory(self, life: u64) -> Option<Self> {
-        Some(Self { number: life, ..self })
+        Some(Self { begins_at: life, ..self })
     }
 }
 

@@ -30,7 +30,10 @@ impl<C> Replica<C> {
 }
 
 /// A machine with views, as this application uses it.
-pub trait HasViews: Protocol<Command = Input<Ask<u32, Digest>>, Notice = Told<u32, Digest>> {}
+pub trait HasViews:
+    Protocol<Command = Input<Ask<u32, Digest>>, Notice = Told<u32, Digest>>
+{
+}
 
 impl<C: Protocol<Command = Input<Ask<u32, Digest>>, Notice = Told<u32, Digest>>> HasViews for C {}
 

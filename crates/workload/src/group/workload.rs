@@ -376,7 +376,8 @@ mod tests {
     fn installs(standing: &mut Standing, at: u32, id: u64, nodes: &[u32]) {
         let members =
             nodes.iter().map(|&node| Member { node: NodeId(node), incarnation: 0 }).collect();
-        standing.on_notice(NodeId(at), &Notice::View { view: View { id, members }, state: Digest(0) });
+        standing
+            .on_notice(NodeId(at), &Notice::View { view: View { id, members }, state: Digest(0) });
     }
 
     fn founded() -> Standing {
