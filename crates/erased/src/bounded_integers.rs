@@ -6,8 +6,8 @@
 //! or wraps round breaks the proofs of the algorithms. So such a message is refused when it is
 //! decoded; and a node that would have to send one stops with an error.
 //!
-//! The integers are found by serialising the message without output. What is no count says so by its
-//! type: a [`Digest`](vorrang_protocol::Digest) may have any value, and so may bytes, texts and
+//! The integers are found by serialising the message without output. What is no count says so by
+//! its type: a [`Digest`](vorrang_protocol::Digest) may have any value, and so may bytes, texts and
 //! numbers of fewer bits.
 
 use std::fmt;

@@ -74,8 +74,8 @@ impl Config {
         Self { membership: Membership::Open(open), start, needs, ..self }
     }
 
-    /// The same in a group of fixed members in which a process that restarts without its state is let
-    /// in again: for a machine that [stands that](vorrang_protocol::Protocol::without_memory).
+    /// The same in a group of fixed members in which a process that restarts without its state is
+    /// let in again: for a machine that [stands that](vorrang_protocol::Protocol::without_memory).
     #[must_use]
     pub fn returning(self, generation: Generation) -> Self {
         Self { membership: Membership::Returning(generation), ..self }

@@ -252,9 +252,7 @@ impl fmt::Display for Event {
                 f.write_str("the withdrawn request was granted, and released at once")
             }
             Self::Started => f.write_str("started"),
-            Self::Returned => {
-                f.write_str("came back: the others have known a former life of this node")
-            }
+            Self::Returned => f.write_str(CAME_BACK),
             Self::Fenced { by } => write!(f, "fenced: node {by} knows our previous incarnation"),
             Self::Replaced { by } => replaced(*by, f),
             Self::Given { number, address } => given(*number, address, f),
@@ -284,6 +282,8 @@ impl fmt::Display for Event {
         }
     }
 }
+
+const CAME_BACK: &str = "came back: the others have known a former life of this node";
 
 fn undelivered(peer: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(

@@ -161,8 +161,8 @@ impl Incarnations {
         }
     }
 
-    /// Where processes come back, one with another incarnation than the one that we have met, if any:
-    /// it replaces that one if it was started later, or is the same and calls anew.
+    /// Where processes come back, one with another incarnation than the one that we have met, if
+    /// any: it replaces that one if it was started later, or is the same and calls anew.
     fn admit_later(&self, hello: &Hello, is_parted: Option<Parting>) -> Admission {
         match hello.who.generation.cmp(&self.generation) {
             Ordering::Less => return Admission::Refuse(Refusal::Replaced),

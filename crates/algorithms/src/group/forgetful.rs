@@ -49,8 +49,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         Self { forgets: true, ..self }
     }
 
-    /// The same in this life. In a later one than the first it knows of no view: there may be others
-    /// by now.
+    /// The same in this life. In a later one than the first it knows of no view: there may be
+    /// others by now.
     pub(super) fn in_life(self, life: u64) -> Self {
         if life == 0 {
             return self;

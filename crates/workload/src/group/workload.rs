@@ -19,7 +19,8 @@ pub struct Move {
 }
 
 impl Move {
-    const fn command(self) -> Input<Command> {
+    /// The command for it.
+    pub const fn command(self) -> Input<Command> {
         Input::Ask(if self.joins { Command::Join } else { Command::Leave })
     }
 }
