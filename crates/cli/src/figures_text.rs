@@ -59,6 +59,9 @@ pub(crate) fn text(measured: &Measured) -> String {
     if measured.faults.is_some_and(|faults| faults.crashes > 0) {
         text.push_str(&wrapped(&format!("{DIM}{NOTE_ON_CRASHES}{RESET}\n")));
     }
+    if let Some(warning) = &measured.warning {
+        text.push_str(&wrapped(&format!("{BAD}warning: {warning}{RESET}\n")));
+    }
     let rate = measured.events as f64 / measured.wall_seconds.max(1e-9) / 1e6;
     text + &wrapped(&format!(
         "\n{DIM}{} events in {} s, {} million a second{RESET}\n",

@@ -6,8 +6,9 @@
 //! or wraps round breaks the proofs of the algorithms. So such a message is refused when it is
 //! decoded; and a node that would have to send one stops with an error.
 //!
-//! The integers are found by serialising the message without output, so no algorithm has to know of
-//! this.
+//! The integers are found by serialising the message without output. What is no count says so by
+//! its type: a [`Digest`](vorrang_protocol::Digest) may have any value, and so may bytes, texts and
+//! numbers of fewer bits.
 
 use std::fmt;
 
@@ -222,6 +223,8 @@ impl SerializeMap for BoundChecker {
 mod tests {
     use std::collections::BTreeMap;
 
+    use vorrang_protocol::Digest;
+
     use super::*;
 
     fn are_sane(message: &impl Serialize) -> bool {
@@ -262,6 +265,20 @@ mod tests {
                 named(0, 0, 0, large),
             ];
             assert!(!absurd.iter().any(are_sane));
+        }
+    }
+
+    #[test]
+    fn a_digest_is_no_count_and_a_count_beside_it_is_one() {
+        for digest in [0, MAX_INTEGER + 1, u64::MAX].map(Digest) {
+            assert!(are_sane(&(digest, Some(7_u64))), "{digest}");
+            assert!(!are_sane(&(digest, Some(MAX_INTEGER + 1))), "{digest}");
+            let bytes = postcard::to_allocvec(&digest).unwrap();
+            assert_eq!(bytes.len(), 8, "as many bits as it has");
+            assert_eq!(postcard::from_bytes::<Digest>(&bytes), Ok(digest));
+            let text = serde_json::to_string(&digest).unwrap();
+            assert_eq!(text, digest.to_string(), "in a trace it is a number");
+            assert_eq!(serde_json::from_str::<Digest>(&text).unwrap(), digest);
         }
     }
 

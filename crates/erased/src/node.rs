@@ -123,6 +123,9 @@ impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
     fn state(&self) -> NodeState {
         self.0.state()
     }
+    fn without_memory(self, life: u64) -> Option<Self> {
+        self.0.erased_without_memory(life).map(Self)
+    }
     fn buffered(&self) -> usize {
         self.0.buffered()
     }
@@ -175,6 +178,7 @@ trait ErasedNode<C, N>: ErasedValue {
     fn read(&self, written: &Json) -> Option<AnyMessage>;
     fn read_timer(&self, written: &Json) -> Option<AnyTimer>;
     fn erased_after_crash(&self, fresh: Box<dyn ErasedNode<C, N>>) -> Box<dyn ErasedNode<C, N>>;
+    fn erased_without_memory(&self, life: u64) -> Option<Box<dyn ErasedNode<C, N>>>;
     fn copy(&self) -> Box<dyn ErasedNode<C, N>>;
     fn state(&self) -> NodeState;
     fn buffered(&self) -> usize;
@@ -220,6 +224,13 @@ impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
     ) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
         let fresh: Box<dyn Any> = fresh;
         Box::new(Protocol::after_crash(self, *fresh.downcast().expect(ONE_TYPE)))
+    }
+    fn erased_without_memory(
+        &self,
+        life: u64,
+    ) -> Option<Box<dyn ErasedNode<P::Command, P::Notice>>> {
+        let node = Protocol::without_memory(self.clone(), life)?;
+        Some(Box::new(node))
     }
     fn copy(&self) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
         Box::new(self.clone())

@@ -146,6 +146,8 @@ pub struct Measured {
     pub events: u64,
     /// How long it took.
     pub wall_seconds: f64,
+    /// Why the figures may not be those that were meant.
+    pub warning: Option<String>,
 }
 
 impl Measured {
@@ -216,6 +218,9 @@ impl Measured {
         object.insert("safe".to_owned(), json!(self.safe));
         object.insert("quiescent".to_owned(), json!(self.quiescent));
         object.insert("violation".to_owned(), json!(self.violation));
+        if let Some(warning) = &self.warning {
+            object.insert("warning".to_owned(), json!(warning));
+        }
         object.insert("events".to_owned(), json!(self.events));
         object.insert("wall_seconds".to_owned(), json!(self.wall_seconds));
         Value::Object(object)

@@ -22,18 +22,35 @@ pub fn within_if_real(about: &About) -> Option<Duration> {
     if about.assumes.timely { Some(TIMELY_ENOUGH) } else { sends_again.then_some(SOON_ENOUGH) }
 }
 
-/// The default heartbeat interval and margin over a real network: longer than the delays of a busy
-/// machine.
-const SELDOM_ENOUGH: Duration = Duration::from_millis(100);
+/// How often nodes say that they are up, and how much later they may: the defaults of a failure
+/// detector.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pace {
+    /// The heartbeat interval.
+    pub beat: Duration,
+    /// How much later a heartbeat may come before its sender is suspected.
+    pub margin: Duration,
+}
 
-/// Has nodes on a real network say that they are up as seldom as is fit for one, unless they are
-/// told how often.
-pub fn beats_if_real(setup: &mut Setup, args: &SetupArgs) {
-    for (parameter, time) in
-        [(Parameter::Beat, &mut setup.beat), (Parameter::Margin, &mut setup.margin)]
-    {
-        if !args.says(parameter) {
-            *time = SELDOM_ENOUGH;
+impl Pace {
+    /// Over a real network: longer than the delays of a busy machine.
+    pub const REAL: Self =
+        Self { beat: Duration::from_millis(100), margin: Duration::from_millis(100) };
+
+    /// Of a lock on views over a real network: longer than a busy machine keeps a process waiting,
+    /// since a member that is suspected loses the lock.
+    pub const ON_VIEWS: Self =
+        Self { beat: Duration::from_millis(200), margin: Duration::from_millis(800) };
+
+    /// Sets both, unless they were given.
+    pub fn unless_told(self, setup: &mut Setup, args: &SetupArgs) {
+        for (parameter, time, usual) in [
+            (Parameter::Beat, &mut setup.beat, self.beat),
+            (Parameter::Margin, &mut setup.margin, self.margin),
+        ] {
+            if !args.says(parameter) {
+                *time = usual;
+            }
         }
     }
 }

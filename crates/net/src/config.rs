@@ -75,11 +75,27 @@ impl Config {
         Self { membership: Membership::Open(open), start, needs, ..self }
     }
 
+    /// The same in a group of fixed members in which a process that restarts without its state is
+    /// let in again: for a machine that [stands that](vorrang_protocol::Protocol::without_memory).
+    #[must_use]
+    pub fn returning(self, generation: Generation) -> Self {
+        Self { membership: Membership::Returning(generation), ..self }
+    }
+
+    /// The generation of this process, where it counts.
+    pub(crate) const fn generation(&self) -> Option<Generation> {
+        match &self.membership {
+            Membership::Open(open) => Some(open.generation),
+            Membership::Returning(generation) => Some(*generation),
+            Membership::Fixed => None,
+        }
+    }
+
     /// How it is open, if it is.
     pub(crate) const fn openness(&self) -> Option<&Open> {
         match &self.membership {
             Membership::Open(open) => Some(open),
-            Membership::Fixed => None,
+            Membership::Fixed | Membership::Returning(_) => None,
         }
     }
 
@@ -117,6 +133,11 @@ pub enum Membership {
     /// They are, and all have the same list. A process that restarts without its state is refused.
     #[default]
     Fixed,
+    /// They are, and a process that restarts without its state takes the place of the one before:
+    /// links of the former process end at both ends, with all that was under way on them. The
+    /// machine starts when all have met; that of a process which the others have known in another
+    /// life restarts, when it has met all others or for a second some.
+    Returning(Generation),
     /// They come and go.
     Open(Open),
 }
@@ -258,8 +279,8 @@ pub struct Limits {
     pub messages: usize,
     /// How many bytes they may take.
     pub bytes: usize,
-    /// The largest number of 64 bits in a message; see [`MAX_INTEGER`]. An algorithm whose messages
-    /// carry numbers that are drawn and not counted needs `u64::MAX`.
+    /// The largest number of 64 bits in a message; see [`MAX_INTEGER`]. A number that is drawn and
+    /// not counted is a [`Digest`](vorrang_protocol::Digest).
     pub number: u64,
 }
 

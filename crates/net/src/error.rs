@@ -34,6 +34,12 @@ pub enum NetError {
         /// For how many it should have.
         nodes: usize,
     },
+    /// A process of this algorithm cannot come back without its memory.
+    #[error("{algorithm} is not safe if a process loses its memory, so none can come back")]
+    Remembers {
+        /// The algorithm.
+        algorithm: String,
+    },
     /// It is no address.
     #[error("'{0}' is not an address: write HOST:PORT, as in 127.0.0.1:7000")]
     NotAnAddress(String),

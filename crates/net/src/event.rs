@@ -114,6 +114,8 @@ pub enum Event {
     WithdrawnReleased,
     /// The machine has started.
     Started,
+    /// The others have known this node in a former life: its machine restarts without its memory.
+    Returned,
     /// This node was restarted and others remember its past: as long as they do, it neither handles
     /// messages nor takes commands.
     Fenced {
@@ -196,6 +198,7 @@ impl Event {
             Self::Connected { .. }
             | Self::Lost { .. }
             | Self::Left { .. }
+            | Self::Returned
             | Self::TimedOut { .. }
             | Self::WithdrawnReleased
             | Self::Given { .. }
@@ -249,6 +252,7 @@ impl fmt::Display for Event {
                 f.write_str("the withdrawn request was granted, and released at once")
             }
             Self::Started => f.write_str("started"),
+            Self::Returned => f.write_str(CAME_BACK),
             Self::Fenced { by } => write!(f, "fenced: node {by} knows our previous incarnation"),
             Self::Replaced { by } => replaced(*by, f),
             Self::Given { number, address } => given(*number, address, f),
@@ -278,6 +282,8 @@ impl fmt::Display for Event {
         }
     }
 }
+
+const CAME_BACK: &str = "came back: the others have known a former life of this node";
 
 fn undelivered(peer: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     write!(

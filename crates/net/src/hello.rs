@@ -61,7 +61,7 @@ pub struct Introduction {
     pub sender: NodeId,
     /// The receiver.
     pub target: NodeId,
-    /// The life of the sender, in an open group; else 0.
+    /// The life of the sender, where processes come back; else 0.
     pub generation: u64,
 }
 
@@ -81,6 +81,9 @@ pub struct Hello {
     /// Which connection between the two this is, counted by the one who dials: a hello that was
     /// overtaken by a later one is dropped.
     pub attempt: u64,
+    /// Whether the sender's group has begun without this process of the target: where processes
+    /// may come back, it is a later one of its node.
+    pub returns: bool,
 }
 
 /// The request of a node to be called.

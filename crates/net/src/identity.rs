@@ -1,5 +1,7 @@
 //! What a node says of itself to all others, and whether it accepts what they say of themselves.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use vorrang_protocol::NodeId;
@@ -21,6 +23,10 @@ pub(crate) struct Identity {
     pub(crate) me: NodeId,
     /// In an open group: where the others are by now.
     pub(crate) address_book: Option<AddressBook>,
+    /// Whether a process that comes back without its state is let in.
+    pub(crate) readmits: bool,
+    /// Whether the machine has begun; known to the tasks that call others.
+    pub(crate) has_begun: Arc<AtomicBool>,
     generation: u64,
     heartbeat: Duration,
     give_up: Duration,
@@ -50,7 +56,9 @@ impl Identity {
             peers: peers.clone(),
             me: *id,
             address_book: config.openness().map(|_| AddressBook::new(peers.clone())),
-            generation: config.openness().map_or(0, |open| open.generation.number()),
+            readmits: config.generation().is_some(),
+            has_begun: Arc::default(),
+            generation: config.generation().map_or(0, Generation::number),
             heartbeat: timing.heartbeat,
             give_up: timing.give_up,
         }
@@ -81,7 +89,7 @@ impl Identity {
     }
 
     pub(crate) fn hello(&self, target: NodeId, terms: Terms) -> Hello {
-        let Terms { incarnation, knows, received, attempt } = terms;
+        let Terms { incarnation, knows, received, attempt, is_original } = terms;
         Hello {
             who: self.introduce(target),
             heartbeat_ms: self.heartbeat_ms(),
@@ -89,6 +97,7 @@ impl Identity {
             knows,
             received,
             attempt,
+            returns: self.readmits && !is_original && self.has_begun.load(Ordering::Relaxed),
         }
     }
 
@@ -96,7 +105,13 @@ impl Identity {
     pub(crate) fn validate(&self) -> Result<(), NetError> {
         // The numbers of a hello are longest when they are largest.
         let (last, most) = (NodeId(u32::MAX), u64::MAX);
-        let terms = Terms { incarnation: most, knows: Some(most), received: most, attempt: most };
+        let terms = Terms {
+            incarnation: most,
+            knows: Some(most),
+            received: most,
+            attempt: most,
+            is_original: false,
+        };
         let mut longest = Hello { heartbeat_ms: most, ..self.hello(last, terms) };
         longest.who.sender = last;
         if self.address_book.is_some() {
@@ -140,10 +155,10 @@ impl Identity {
     /// Whether a member of the same group speaks, and means us.
     pub(crate) fn judge(&self, who: &Introduction) -> Result<(), Refusal> {
         self.judge_setup(&who.group, &who.algorithm, who.peers.len() as u32, &who.setup)?;
-        if self.address_book.is_some() {
+        if self.readmits {
             self.judge_life(who)?;
         } else if who.generation != 0 {
-            let (ours, theirs) = Excerpt::pair("a fixed group", "an open group");
+            let (ours, theirs) = Excerpt::pair("a fixed group", "a group whose members come back");
             return Err(Refusal::Setup { refuser: ours, refused: theirs });
         }
         let mut places = (0..).map(NodeId).zip(self.peers.iter().zip(&who.peers));
@@ -160,10 +175,11 @@ impl Identity {
         Ok(())
     }
 
-    /// Whether a member of an open group can be in the life that it says, and where it says.
+    /// Whether a member of a group in which processes come back can be in the life that it says,
+    /// and where it says.
     fn judge_life(&self, who: &Introduction) -> Result<(), Refusal> {
         if who.generation == 0 {
-            let (ours, theirs) = Excerpt::pair("an open group", "a fixed group");
+            let (ours, theirs) = Excerpt::pair("a group whose members come back", "a fixed group");
             return Err(Refusal::Setup { refuser: ours, refused: theirs });
         }
         if !Generation::is_plausible(who.generation) {
@@ -249,7 +265,8 @@ mod tests {
 
     /// What node 2, set up alike, says to node 1.
     fn hello() -> Hello {
-        let terms = Terms { incarnation: 7, knows: None, received: 0, attempt: 1 };
+        let terms =
+            Terms { incarnation: 7, knows: None, received: 0, attempt: 1, is_original: false };
         Identity { me: NodeId(2), ..identity() }.hello(NodeId(1), terms)
     }
 

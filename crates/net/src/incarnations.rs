@@ -23,12 +23,15 @@ pub(crate) struct Incarnations {
     ours: u64,
     /// The peer's incarnation for us, once we have met.
     theirs: Option<u64>,
-    /// In an open group: the latest generation of the peer that was admitted, or has knocked.
+    /// Where processes come back: the latest generation of the peer that was admitted, or has
+    /// knocked.
     generation: u64,
     /// The latest connection, as its dialler counts.
     latest: u64,
     /// How often we have dialled; shared with the task that does.
     calls: Arc<AtomicU64>,
+    /// Whether we had met this process of the peer when we began, in our first life.
+    is_original: bool,
 }
 
 /// The state of a link, for a hello.
@@ -38,6 +41,7 @@ pub(crate) struct Terms {
     pub(crate) knows: Option<u64>,
     pub(crate) received: u64,
     pub(crate) attempt: u64,
+    pub(crate) is_original: bool,
 }
 
 /// The state of the node and the link when a hello comes.
@@ -49,8 +53,8 @@ pub(crate) struct Moment {
     pub(crate) is_taken: bool,
     /// Whether the two have parted, and why we do not come together again.
     pub(crate) is_parted: Option<Parting>,
-    /// Whether the group is open.
-    pub(crate) is_open: bool,
+    /// Whether a process that comes back without its state is let in.
+    pub(crate) readmits: bool,
 }
 
 /// Why the two ends of a link will not come together again.
@@ -97,11 +101,18 @@ impl Incarnations {
             generation: 0,
             latest: 0,
             calls: Arc::default(),
+            is_original: false,
         }
     }
 
     pub(crate) fn terms(&self, received: u64, attempt: u64) -> Terms {
-        Terms { incarnation: self.ours, knows: self.theirs, received, attempt }
+        let (incarnation, knows, is_original) = (self.ours, self.theirs, self.is_original);
+        Terms { incarnation, knows, received, attempt, is_original }
+    }
+
+    /// We begin, in our first life.
+    pub(crate) const fn begin(&mut self) {
+        self.is_original = self.has_met();
     }
 
     pub(crate) const fn has_met(&self) -> bool {
@@ -120,10 +131,10 @@ impl Incarnations {
     /// The decision about the hello of a peer that dialled us. Its identity is judged first; its
     /// claim about us counts only if the identity may be true.
     pub(crate) fn admit(&self, hello: &Hello, moment: Moment) -> Admission {
-        let Moment { has_begun, is_taken, is_parted, is_open } = moment;
+        let Moment { has_begun, is_taken, is_parted, readmits } = moment;
         match self.theirs {
             Some(theirs) if theirs == hello.incarnation => self.admit_known(hello, is_parted),
-            Some(_) | None if is_open => self.admit_later(hello, is_parted),
+            Some(_) | None if readmits => self.admit_later(hello, is_parted),
             Some(_) if has_begun => Admission::Refuse(Refusal::Restarted),
             Some(_) if is_taken => Admission::Refuse(Refusal::Taken),
             Some(_) => self.admit_stranger(hello),
@@ -152,8 +163,8 @@ impl Incarnations {
         }
     }
 
-    /// In an open group, a process with another incarnation than the one that we have met, if any:
-    /// it replaces that one if it was started later, or is the same and calls anew.
+    /// Where processes come back, one with another incarnation than the one that we have met, if
+    /// any: it replaces that one if it was started later, or is the same and calls anew.
     fn admit_later(&self, hello: &Hello, is_parted: Option<Parting>) -> Admission {
         match hello.who.generation.cmp(&self.generation) {
             Ordering::Less => return Admission::Refuse(Refusal::Replaced),
@@ -222,7 +233,14 @@ impl Incarnations {
         *self = Self { generation: self.generation, calls: self.calls(), ..Self::new() };
     }
 
-    /// In an open group: the peer is in this generation by now, and former ones are over. Our
+    /// The process that we have met has left, before we began: another may take its place. Our
+    /// incarnation stays: the one that leaves may still call, and answer, and it must not take us
+    /// for another process.
+    pub(crate) const fn let_go(&mut self) {
+        (self.theirs, self.latest, self.is_original) = (None, 0, false);
+    }
+
+    /// The peer is in this generation by now, and former ones are over. Our
     /// incarnation for it stays if we have met none: it may have been told that already, by a call
     /// which it has answered.
     pub(crate) fn begin_anew(&mut self, generation: u64) {
@@ -255,10 +273,10 @@ mod tests {
     use crate::hello::Introduction;
 
     const GATHERING: Moment =
-        Moment { has_begun: false, is_taken: false, is_parted: None, is_open: false };
+        Moment { has_begun: false, is_taken: false, is_parted: None, readmits: false };
     const RUNNING: Moment =
-        Moment { has_begun: true, is_taken: true, is_parted: None, is_open: false };
-    const OPEN: Moment = Moment { is_open: true, ..RUNNING };
+        Moment { has_begun: true, is_taken: true, is_parted: None, readmits: false };
+    const OPEN: Moment = Moment { readmits: true, ..RUNNING };
 
     /// What node 2 says to node 0.
     fn hello(incarnation: u64, knows: Option<u64>, attempt: u64) -> Hello {
@@ -271,7 +289,7 @@ mod tests {
             target: NodeId(0),
             generation: 0,
         };
-        Hello { who, heartbeat_ms: 1, incarnation, knows, received: 0, attempt }
+        Hello { who, heartbeat_ms: 1, incarnation, knows, received: 0, attempt, returns: false }
     }
 
     /// Node 0, which has met node 2 as 7.

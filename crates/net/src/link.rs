@@ -111,17 +111,22 @@ impl Link {
         self.incarnations.calls()
     }
 
+    /// We begin, in our first life.
+    pub(crate) const fn begin(&mut self) {
+        self.incarnations.begin();
+    }
+
     /// The decision about the hello of a peer that dialled us. The place of a lost connection is
     /// kept for a while: its process calls again, unless it has crashed.
     pub(crate) fn admit(
         &self,
         hello: &Hello,
-        (has_begun, is_open): (bool, bool),
+        (has_begun, readmits): (bool, bool),
         timing: &Timing,
     ) -> Admission {
         let is_taken = self.is_connected() || self.since.elapsed() < timing.backoff_max;
         let is_parted = self.parting();
-        self.incarnations.admit(hello, Moment { has_begun, is_taken, is_parted, is_open })
+        self.incarnations.admit(hello, Moment { has_begun, is_taken, is_parted, readmits })
     }
 
     /// The decision about the answer of a peer that we dialled.
@@ -136,6 +141,12 @@ impl Link {
     pub(crate) fn forget(&mut self) {
         self.clear();
         self.incarnations.forget();
+    }
+
+    /// The peer's process has left, and we had not begun: another may take its place.
+    pub(crate) fn let_go(&mut self) {
+        self.clear();
+        self.incarnations.let_go();
     }
 
     fn clear(&mut self) {
@@ -157,7 +168,7 @@ impl Link {
         self.incarnations.has_met()
     }
 
-    /// In an open group: the peer is a later process, in this life. What the former was sent is
+    /// The peer is a later process, in this life. What the former was sent is
     /// lost, and what it has sent is not read any more. What waits is for the new one.
     pub(crate) fn begin_anew(&mut self, generation: u64) {
         self.clear();
@@ -490,7 +501,15 @@ mod tests {
             target: NodeId(0),
             generation: 0,
         };
-        Hello { who, heartbeat_ms: 1, incarnation: 7, knows: None, received, attempt: 1 }
+        Hello {
+            who,
+            heartbeat_ms: 1,
+            incarnation: 7,
+            knows: None,
+            received,
+            attempt: 1,
+            returns: false,
+        }
     }
 
     fn send(link: &mut Link, message: u8) -> Option<u64> {

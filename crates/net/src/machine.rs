@@ -20,6 +20,17 @@ pub(crate) struct Machine<C: Data, N: Data> {
     typed_io: TypedIo<C, N>,
 }
 
+/// In which life a machine begins.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Life {
+    /// That is no matter: it never comes back, or its maker has told it.
+    AsMade,
+    /// In the first of a node without stable storage.
+    First,
+    /// In a later one, of this number.
+    Later(u64),
+}
+
 /// What is kept beside a machine.
 struct TypedIo<C: Data, N: Data> {
     timers: Keys<AnyTimer>,
@@ -42,12 +53,26 @@ impl<C: Data, N: Data> Machine<C, N> {
         self.node.kinds()
     }
 
-    /// The node starts.
-    pub(crate) fn start(&mut self, io: &mut MachineIo<'_, N>) {
-        if let Some(tape) = &mut self.typed_io.tape {
+    /// The node starts, or restarts in a later life.
+    pub(crate) fn start(&mut self, life: Life, io: &mut MachineIo<'_, N>) {
+        let number = match life {
+            Life::AsMade => None,
+            Life::First => Some(0),
+            Life::Later(number) => Some(number),
+        };
+        let forgetful = number.and_then(|number| self.node.clone().without_memory(number));
+        if let Some(node) = forgetful {
+            self.node = node;
+        }
+        if let (Life::Later(_), Some(tape)) = (life, &mut self.typed_io.tape) {
+            tape.begin(What::Restart);
+        } else if let Some(tape) = &mut self.typed_io.tape {
             tape.stamp();
         }
-        self.node.on_start(&mut self.typed_io.sink(io));
+        match life {
+            Life::AsMade | Life::First => self.node.on_start(&mut self.typed_io.sink(io)),
+            Life::Later(_) => self.node.on_restart(&mut self.typed_io.sink(io)),
+        }
     }
 
     /// The application asks for something.

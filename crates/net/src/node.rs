@@ -16,7 +16,7 @@ use vorrang_protocol::{Data, Protocol};
 
 use crate::application::{AnyApplication, Application, Forward};
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Membership};
 use crate::connecting::{self, Line};
 use crate::driver::{Driver, Network, Phase, Told};
 use crate::error::NetError;
@@ -147,6 +147,12 @@ impl<C: Data, N: Data, T> Node<C, N, T> {
 
     fn house(self, application: AnyApplication<C, N>) -> Starting<Handle<C>> {
         let Self { machine, recorder, steps, site, carried_by: _ } = self;
+        if matches!(site.config.membership, Membership::Returning(_))
+            && machine.clone().without_memory(0).is_none()
+        {
+            let algorithm = site.config.algorithm.clone();
+            return Box::pin(ready(Err(NetError::Remembers { algorithm })));
+        }
         let tape =
             recorder.map(|(recorder, clock)| RecordBuffer::new(site.config.id, recorder, clock));
         let largest = site.config.limits.number;
@@ -228,8 +234,9 @@ async fn take_up(core: Box<dyn NodeCore>, site: Site) -> Result<RawHandle, NetEr
             let places = config.peers.len();
             Ok(set_to_work(core, (world, places), config, identity))
         }
-        TransportKind::Datagrams { .. } if config.openness().is_some() => {
-            Err(NetError::Udp("an open group has no list to send datagrams to: use TCP".to_owned()))
+        TransportKind::Datagrams { .. } if config.generation().is_some() => {
+            let why = "processes that come back are let in over TCP alone";
+            Err(NetError::Udp(why.to_owned()))
         }
         TransportKind::Datagrams { udp, socket } => {
             let mail = UdpNetwork::open(udp, socket, &config, &identity, rng).await?;
@@ -268,6 +275,7 @@ fn set_to_work<W: Network>(
         sleeps_until: None,
         next_look: Instant::now(),
         told: vec![Told::Nothing; nodes],
+        returning: None,
         belonging: None,
         leaving: None,
         let_go: ReleaseOutcome::Nothing,

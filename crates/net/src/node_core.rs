@@ -16,7 +16,7 @@ use vorrang_protocol::{Data, GroupView, NodeId, NodeState, Refused};
 use crate::application::{AnyApplication, ApplicationEffects, Later};
 use crate::error::CommandError;
 use crate::event::Event;
-use crate::machine::Machine;
+use crate::machine::{Life, Machine};
 use crate::machine_io::{IoState, LengthProbe, MachineIo, Outbound};
 use crate::timers::{Agenda, Keys, deadline};
 use crate::turns::{Before, ReleaseOutcome, RequestDeadline, Seat, Stage, Steps};
@@ -37,8 +37,8 @@ const NOT_TO_BE_GIVEN_UP: Refused =
 
 /// The machine and its application.
 pub(crate) trait NodeCore: Send {
-    /// The node starts.
-    fn start(&mut self, outbound: &mut dyn Outbound);
+    /// The node starts, or restarts in a later life.
+    fn start(&mut self, life: Life, outbound: &mut dyn Outbound);
     /// A command from a handle.
     fn command(
         &mut self,
@@ -248,9 +248,9 @@ impl<C: Data, N: Data> TypedCore<C, N> {
 }
 
 impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
-    fn start(&mut self, outbound: &mut dyn Outbound) {
+    fn start(&mut self, life: Life, outbound: &mut dyn Outbound) {
         let (machine, mut io) = self.at_work(outbound);
-        machine.start(&mut io);
+        machine.start(life, &mut io);
         self.application.on_start(&mut self.fx);
         self.take_wishes();
     }
@@ -706,7 +706,7 @@ mod tests {
     #[test]
     fn a_refused_command_is_not_recorded_and_its_giver_is_told() {
         let mut home = Home::new();
-        home.core.start(&mut home.outbound);
+        home.core.start(Life::AsMade, &mut home.outbound);
         assert_eq!(home.ask(Ask::Nonsense), Err(REFUSED.into()));
         assert_eq!(home.heard(), ["start"]);
         home.ask(Ask::Set('n', 1)).unwrap();

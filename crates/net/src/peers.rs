@@ -16,6 +16,7 @@ use crate::hello::{Hello, Introduction, Refusal, Refuser};
 use crate::incarnations::{Admission, Parting};
 use crate::standing::Health;
 use crate::tcp_network::TcpNetwork;
+use crate::timers::deadline;
 use crate::transport::AnyStream;
 use crate::wire::Frame;
 
@@ -158,7 +159,7 @@ impl Driver<TcpNetwork> {
             link.part(Parting::Left, "it has left");
         } else {
             // The group has not begun: another process may take its place.
-            link.forget();
+            link.let_go();
         }
         self.report(Event::Left { peer });
         self.dial(peer);
@@ -219,8 +220,11 @@ impl Driver<TcpNetwork> {
             self.world.tasks.spawn(connecting::dial(self.world.line.clone(), whom))
         } else {
             // Where processes come back, the one who calls need not have noticed yet.
-            let is_open = self.identity.address_book.is_some();
-            let pause = if is_open { Duration::ZERO } else { self.config.timing.backoff_max };
+            let pause = if self.identity.readmits {
+                Duration::ZERO
+            } else {
+                self.config.timing.backoff_max
+            };
             let knock = connecting::knock(self.world.line.clone(), peer, address.clone(), pause);
             self.world.tasks.spawn(knock)
         };
@@ -292,11 +296,11 @@ impl Driver<TcpNetwork> {
         // Those that were refused, and have gone.
         while self.world.tasks.try_join_next().is_some() {}
         let peer = theirs.who.sender;
-        let (has_begun, is_open) = (self.has_begun(), self.identity.address_book.is_some());
+        let (has_begun, readmits) = (self.has_begun(), self.identity.readmits);
         self.world.make_place(peer);
-        match self.world.link(peer).admit(theirs, (has_begun, is_open), &self.config.timing) {
+        match self.world.link(peer).admit(theirs, (has_begun, readmits), &self.config.timing) {
             Admission::Welcome => self.welcome(visit, theirs),
-            Admission::NodeFactory if is_open => {
+            Admission::NodeFactory if readmits => {
                 self.begin_anew(peer, theirs.who.generation);
                 self.welcome(visit, theirs);
             }
@@ -309,7 +313,7 @@ impl Driver<TcpNetwork> {
                 tracing::debug!(%peer, "dropped a connection that a later one has overtaken");
             }
             // It forgets as well, and calls again.
-            Admission::Refuse(why @ Refusal::Forgotten) if is_open => {
+            Admission::Refuse(why @ Refusal::Forgotten) if readmits => {
                 self.world.tasks.spawn(visit.refuse(why, self.config.timing));
             }
             Admission::Refuse(why) => {
@@ -339,7 +343,7 @@ impl Driver<TcpNetwork> {
     fn on_knock(&mut self, visit: IncomingConnection, who: &Introduction) {
         while self.world.tasks.try_join_next().is_some() {}
         let peer = who.sender;
-        if self.identity.address_book.is_some() {
+        if self.identity.readmits {
             return self.on_open_knock(visit, who);
         }
         let link = self.world.link(peer);
@@ -405,6 +409,9 @@ impl Driver<TcpNetwork> {
         self.ready_links.ring(peer.index());
         self.lift_fence();
         self.report(Event::Connected { peer, before });
+        if theirs.returns && !self.has_begun() && self.returning.is_none() {
+            self.returning = Some(deadline(self.config.timing.backoff_max));
+        }
         self.start_if_ready();
     }
 
@@ -434,8 +441,8 @@ impl Driver<TcpNetwork> {
         let has_begun = self.has_begun();
         let link = self.world.link(peer);
         link.answered();
-        let is_open = self.identity.address_book.is_some();
-        if matches!(why, Refusal::WillCall) || (is_open && matches!(why, Refusal::Forgotten)) {
+        let readmits = self.identity.readmits;
+        if matches!(why, Refusal::WillCall) || (readmits && matches!(why, Refusal::Forgotten)) {
             return self.draw_consequences(peer, why, has_begun);
         }
         let sentence = why.sentence(Refuser::Them);
@@ -458,7 +465,7 @@ impl Driver<TcpNetwork> {
             Refusal::Replaced => self.give_way(peer),
             // It parted from a previous incarnation of ours.
             Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(peer),
-            Refusal::Forgotten if has_begun && self.identity.address_book.is_none() => {
+            Refusal::Forgotten if has_begun && !self.identity.readmits => {
                 link.part(Parting::Restarted, "it was restarted and has lost its state");
                 self.stop_calling(peer);
             }

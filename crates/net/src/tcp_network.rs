@@ -210,6 +210,11 @@ impl Network for TcpNetwork {
         tasks.shutdown().await;
     }
 
+    /// All that were met are the first processes of their nodes.
+    fn begin(&mut self) {
+        self.others_mut().for_each(Link::begin);
+    }
+
     fn has_met_all(&self) -> bool {
         self.others().all(Link::is_connected)
     }

@@ -32,7 +32,7 @@ use serde::de::DeserializeOwned;
 use crate::hello::{DialRequest, Hello, JoinGrant, JoinRequest, Refusal};
 
 /// The version that this crate speaks.
-pub const VERSION: u8 = 4;
+pub const VERSION: u8 = 5;
 /// The magic bytes of every frame.
 pub const MAGIC: [u8; 2] = *b"VR";
 /// How long a frame's header is.
@@ -347,6 +347,7 @@ mod tests {
             knows: n.2,
             received: n.3,
             attempt: n.4,
+            returns: n.4 % 2 == 1,
         })
     }
 
@@ -429,7 +430,7 @@ mod tests {
         assert_eq!(error, WireError::Foreign(*b"GE"));
         assert_eq!(error.to_string(), "the bytes [47, 45] are not the beginning of a frame");
         assert_eq!(decode::<Message>(b"VR\x09"), Err(WireError::Version(9)));
-        assert_eq!(decode::<Message>(b"VR\x04\x63"), Err(WireError::Kind(0x63)));
+        assert_eq!(decode::<Message>(b"VR\x05\x63"), Err(WireError::Kind(0x63)));
     }
 
     #[test]

@@ -38,6 +38,15 @@ pub(crate) trait Hosted: Catalogued {
     }
     /// The nodes that an algorithm needs for a request.
     fn needs(card: &'static Card<Self>, setup: &Setup) -> Needs;
+    /// Whether a notice says that what the node had was taken from it (or given to it, which is
+    /// false).
+    fn loses(_notice: &Self::Notice) -> Option<bool> {
+        None
+    }
+    /// Whether a command gives back what may have been lost before.
+    fn ends(_command: &Self::Command) -> bool {
+        false
+    }
     /// The confirmation of a command that has no other answer.
     fn obeyed(_command: &Self::Command) -> Option<&'static str> {
         None
@@ -60,8 +69,20 @@ impl Hosted for Mutex {
         (card.terms.needs)(setup)
     }
 
+    fn loses(notice: &Self::Notice) -> Option<bool> {
+        match notice {
+            mutex::Notice::Evicted => Some(true),
+            mutex::Notice::Entered | mutex::Notice::EnteredAs(_) => Some(false),
+            mutex::Notice::View { .. } => None,
+        }
+    }
+
+    fn ends(command: &Self::Command) -> bool {
+        *command == mutex::Command::Release
+    }
+
     fn obeyed(command: &Self::Command) -> Option<&'static str> {
-        (*command == mutex::Command::Release).then_some("released")
+        Self::ends(command).then_some("released")
     }
 }
 

@@ -2,6 +2,7 @@
 //! (condition), signals, and locks on views.
 #![forbid(unsafe_code)]
 
+mod command_queue;
 mod hosted;
 mod hosts;
 mod input;

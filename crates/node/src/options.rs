@@ -34,6 +34,8 @@ use crate::views_options::OnViewsArgs;
 ///
 /// With --algorithm virtual-synchrony, type multicast NUMBER, leave and join: the process stays
 /// when its node has left. A member that is silent for too long is evicted, and the others go on.
+/// A process that is killed and started again comes back, as a new incarnation, and so does one of
+/// an election that gets over crashes.
 ///
 /// SIGTERM, SIGHUP and Ctrl-C are the same as quit; the second ends the process at once. A node
 /// that leaves releases its lock, and withdraws a request that waits.
@@ -67,7 +69,8 @@ pub struct Node {
     /// The name of the group; nodes of another group are refused
     #[arg(long, default_value = "default")]
     pub(crate) group: String,
-    /// Write everything that happens at this node to this file when it ends
+    /// Write everything that happens at this node to this file when it ends; if a node of its group
+    /// is killed and started again, it is then refused
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     /// Go on serving the others when standard input ends

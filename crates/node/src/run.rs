@@ -5,7 +5,7 @@ use std::process::exit;
 use vorrang_algorithms::setup::Parameter;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
-use vorrang_experiment::net_defaults::{beats_if_real, within_if_real};
+use vorrang_experiment::net_defaults::{Pace, within_if_real};
 
 use crate::hosts::host;
 use crate::log;
@@ -51,9 +51,8 @@ pub fn run(node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failur
     {
         setup.within = within;
     }
-    beats_if_real(&mut setup, &node.setup.args);
-    // Last: a lock must not evict a member that a busy machine keeps waiting.
-    node.views.pace(&mut setup, &node.setup.args);
+    let pace = if node.views.is_on() { Pace::ON_VIEWS } else { Pace::REAL };
+    pace.unless_told(&mut setup, &node.setup.args);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let name = about.name;
     let served = Served { about, setup: setup.clone(), node, voice: voice.clone() };

@@ -1,13 +1,13 @@
 //! One node on a terminal: obeys typed commands, and prints events.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
-use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::Instant;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::problem::Problem;
@@ -20,12 +20,13 @@ use vorrang_experiment::problem::header;
 use vorrang_experiment::tracefile::TraceWriter;
 use vorrang_experiment::values::WallTime;
 use vorrang_net::{
-    Clock, CommandError, Config, Event, Goodbye, Handle, LinkState, LinkStatus, Log, NetError,
+    Clock, Config, Event, Generation, Goodbye, Handle, LinkState, LinkStatus, Log, NetError,
     RateLimit, ReleaseOutcome, Stage, Starting, Status, Stopped,
 };
-use vorrang_protocol::{Needs, NodeId, Refused};
+use vorrang_protocol::{Needs, NodeId, Protocol as _};
 use vorrang_trace::Writer;
 
+use crate::command_queue::{CommandQueue, in_words, wrap};
 use crate::hosted::Hosted;
 use crate::input::{Input, MAX_LINE, Typed};
 use crate::node_status;
@@ -33,7 +34,7 @@ use crate::nonblocking_output::{NonblockingOutput, harmless};
 use crate::options::Node;
 use crate::order::{Order, help};
 use crate::signals::Signals;
-use crate::terminal::{BOLD, DIM, RESET, is_closed, wrapped};
+use crate::terminal::{BOLD, DIM, RESET, is_closed};
 
 /// A node that is to be run.
 pub(crate) struct Served {
@@ -60,6 +61,11 @@ pub(crate) fn serve<Q: Hosted>(
         needs,
         ..Config::new(id, node.peers.clone(), name)
     };
+    // A process of a machine that stands it comes back without its memory; but what it then does
+    // depends on the time, which is in no trace.
+    let may_return = node.udp().is_none() && node.trace.is_none();
+    let returns = may_return && make(id).without_memory(0).is_some();
+    let config = if returns { config.returning(Generation::now()) } else { config };
     let log = node.trace.as_ref().map(|_| Log::new());
     let starting = match node.udp() {
         None => start::<Q, _>(vorrang_net::Node::new(make(id), config), log.as_ref()),
@@ -124,6 +130,7 @@ pub(super) async fn attend<Q: Hosted>(
         notices,
         has_started: false,
         is_on_views: views,
+        lost_at: Arc::default(),
         in_line: CommandQueue::to(&handle, &voice, Q::waits),
         strangers: RateLimit::new(20, Duration::from_secs(1)),
         members: RateLimit::new(200, Duration::from_millis(100)),
@@ -176,6 +183,9 @@ struct TerminalSession<Q: Hosted> {
     voice: NonblockingOutput,
     has_started: bool,
     is_on_views: bool,
+    /// When what this node had was taken from it, and it has not been told so in answer to a
+    /// command.
+    lost_at: Arc<Mutex<Option<Instant>>>,
     /// Where commands wait that are obeyed one after the other.
     in_line: CommandQueue<Q::Command>,
     /// How much is said of those who do not belong here, and how much of those who do.
@@ -253,13 +263,23 @@ impl<Q: Hosted> TerminalSession<Q> {
             return self.in_line.push(command);
         }
         let (handle, voice) = (self.handle.clone(), self.voice.clone());
+        let lost_at = Arc::clone(&self.lost_at);
         tokio::spawn(async move {
             let outcome = match within {
                 Some(within) => handle.ask_within(command.clone(), within.0).await,
                 None => handle.command(command.clone()).await,
             };
             match outcome {
-                Ok(()) => Q::obeyed(&command).into_iter().for_each(|answer| voice.tell(answer)),
+                Ok(()) => {
+                    let lost = Q::ends(&command).then(|| remembered(&lost_at).take()).flatten();
+                    let answer = match lost {
+                        Some(at) => Some(wrap(&lost_in_words(at.elapsed()))),
+                        None => Q::obeyed(&command).map(str::to_owned),
+                    };
+                    if let Some(answer) = answer {
+                        voice.tell(answer);
+                    }
+                }
                 Err(error) => voice.tell(in_words(&error)),
             }
         });
@@ -273,6 +293,11 @@ impl<Q: Hosted> TerminalSession<Q> {
         if let Some(has_room) = Q::room(notice) {
             // Lines wait by themselves.
             return self.in_line.is_full.store(!has_room, Ordering::Relaxed);
+        }
+        match Q::loses(notice) {
+            Some(true) => *remembered(&self.lost_at) = Some(Instant::now()),
+            Some(false) => *remembered(&self.lost_at) = None,
+            None => {}
         }
         self.voice.tell(format!("{BOLD}{}{RESET}", harmless(&notice.to_string())));
     }
@@ -312,6 +337,7 @@ impl<Q: Hosted> TerminalSession<Q> {
             | Event::Doubt { .. }
             | Event::WithdrawnReleased
             | Event::Started
+            | Event::Returned
             | Event::TooLarge { .. }
             | Event::Unsent { .. }
             | Event::Unicast { .. }
@@ -409,70 +435,17 @@ impl<Q: Hosted> TerminalSession<Q> {
     }
 }
 
-/// Commands that are obeyed one after the other, each as soon as the node has room for it.
-struct CommandQueue<C> {
-    commands: UnboundedSender<C>,
-    waiting: Arc<AtomicUsize>,
-    /// Whether the node takes none at the moment.
-    is_full: Arc<AtomicBool>,
+fn remembered<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
+    what.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl<C: Clone + Send + 'static> CommandQueue<C> {
-    /// How many lines are read ahead of what the node takes.
-    const MOST: usize = 64;
-    /// How long to wait before a node that has no room is asked again.
-    const A_MOMENT: Duration = Duration::from_millis(5);
-
-    fn to(handle: &Handle<C>, voice: &NonblockingOutput, waits: fn(Refused) -> bool) -> Self {
-        let (commands, mut come) = mpsc::unbounded_channel::<C>();
-        let (waiting, is_full) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
-        let (handle, voice) = (handle.clone(), voice.clone());
-        let (count, full) = (Arc::clone(&waiting), Arc::clone(&is_full));
-        tokio::spawn(async move {
-            while let Some(command) = come.recv().await {
-                loop {
-                    while full.load(Ordering::Relaxed) {
-                        tokio::time::sleep(Self::A_MOMENT).await;
-                    }
-                    match handle.command(command.clone()).await {
-                        Ok(()) => break,
-                        Err(CommandError::Refused(why)) if waits(why) => {
-                            tokio::time::sleep(Self::A_MOMENT).await;
-                        }
-                        Err(error) => {
-                            voice.tell(in_words(&error));
-                            break;
-                        }
-                    }
-                }
-                count.fetch_sub(1, Ordering::Relaxed);
-            }
-        });
-        Self { commands, waiting, is_full }
-    }
-
-    fn push(&self, command: C) {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        // The receiver lives as long as this.
-        let _ = self.commands.send(command);
-    }
-
-    fn has_room(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) < Self::MOST
-    }
-
-    fn is_empty(&self) -> bool {
-        self.waiting.load(Ordering::Relaxed) == 0
-    }
-}
-
-fn in_words(error: &CommandError) -> String {
-    wrap(&harmless(&error.to_string()))
-}
-
-/// No wider than the screen.
-fn wrap(text: &str) -> String {
-    wrapped(text).trim_end().to_owned()
+/// The answer to a release of what was lost before.
+fn lost_in_words(ago: Duration) -> String {
+    format!(
+        "nothing to release: the lock was lost {:.1} s ago, when the others went on without this \
+         node, which they had not heard in time; since then another may have entered",
+        ago.as_secs_f64()
+    )
 }
 
 fn stopped(stopped: &Stopped) -> Failure {

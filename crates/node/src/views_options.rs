@@ -1,26 +1,18 @@
 //! Whether a node lives on views, and how: its options.
 
 use std::net::{IpAddr, ToSocketAddrs as _};
-use std::time::Duration;
 
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::group::locks::Lease;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem as _;
-use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_algorithms::setup::Parameter;
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::options::SetupArgs;
 use vorrang_experiment::values::{WallTime, whole};
 use vorrang_net::MAX_ROOM;
 
 /// The default of the largest number of members.
 const ROOM: u32 = 64;
-/// The default heartbeat interval.
-const BEAT: Duration = Duration::from_millis(200);
-/// How much later it may do so before the others go on without it: more than a busy machine keeps a
-/// process waiting.
-const MARGIN: Duration = Duration::from_millis(800);
-
 /// Whether a lock lives on views, and how.
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct OnViewsArgs {
@@ -104,22 +96,6 @@ impl OnViewsArgs {
         let takes: Vec<Parameter> = about.takes.iter().copied().chain(more).collect();
         // Once in the life of a process.
         Ok(About { takes: takes.leak(), ..about })
-    }
-
-    /// Sets what a failure detector goes by, where nothing was said of it.
-    pub(crate) fn pace(&self, setup: &mut Setup, said: &SetupArgs) {
-        if !self.on_views {
-            return;
-        }
-        let usual = [
-            (Parameter::Beat, &mut setup.beat, BEAT),
-            (Parameter::Margin, &mut setup.margin, MARGIN),
-        ];
-        for (parameter, place, usual) in usual {
-            if !said.says(parameter) {
-                *place = usual;
-            }
-        }
     }
 
     /// The settings that all members must share, besides the set-up of the algorithm.

@@ -63,6 +63,7 @@
 extern crate alloc;
 
 mod delay;
+mod digest;
 mod duration;
 mod effects;
 mod graph;
@@ -78,6 +79,7 @@ mod transition;
 mod turn;
 
 pub use delay::Delay;
+pub use digest::Digest;
 pub use duration::{parse_duration_ns, show_duration_ns};
 pub use effects::{DynEffects, Effect, Outbox};
 pub use graph::Graph;

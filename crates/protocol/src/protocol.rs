@@ -67,6 +67,15 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
         NodeState::new()
     }
 
+    /// This fresh node as one that has no stable storage at all, in this life: 0 in the first; in a
+    /// later one a number larger than any that its group can have counted to, as by a clock. None
+    /// if the algorithm does not stand that its memory is lost. In a later life it
+    /// [restarts](Self::on_restart) and does not start.
+    #[must_use]
+    fn without_memory(self, _life: u64) -> Option<Self> {
+        None
+    }
+
     /// How many messages of applications it buffers, for measurements.
     fn buffered(&self) -> usize {
         0

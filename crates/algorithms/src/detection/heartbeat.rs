@@ -277,6 +277,11 @@ impl Protocol for Heartbeat {
         }
     }
 
+    /// There is nothing that it keeps over a crash.
+    fn without_memory(self, _: u64) -> Option<Self> {
+        Some(self)
+    }
+
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.begin(fx);
     }

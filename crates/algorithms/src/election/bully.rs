@@ -43,7 +43,9 @@
 //! higher number, of equal numbers the higher node. A restarted node may have missed some numbers.
 //! Then a node that follows another leader tells it so, and it holds another election. At least the
 //! other one does: its number lies on stable storage, so that an announcement from before a crash
-//! stays valid (without, two crashes and two restarts suffice to divide three nodes again).
+//! stays valid (without, two crashes and two restarts suffice to divide three nodes again). A
+//! process without stable storage leads by a number that is higher than the time of its restart: no
+//! election has come so far, as each takes longer than a microsecond.
 //!
 //! **Why elections do not multiply.** A node holds one election at a time: without that guard they
 //! double at every node (`--flaw no-guard`: 382 messages between eight nodes, and not 55). That is
@@ -73,13 +75,13 @@ use crate::setup::{Parameter, Setup};
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// To all higher nodes: does anyone of you take over? I know of an election of this number.
-    Election(u32),
+    Election(u64),
     /// To a lower one: I do, or know who leads, by an election of this number.
-    Answer(u32),
+    Answer(u64),
     /// To all lower ones: I lead, by the election of this number.
-    Coordinator(u32),
+    Coordinator(u64),
     /// To one that says that it leads: I know of an election of this number.
-    Outdated(u32),
+    Outdated(u64),
 }
 
 impl vorrang_protocol::Message for Message {
@@ -142,7 +144,9 @@ pub struct Bully {
     group: Group,
     patience: Timeouts,
     /// The number of the election of its leader; without one, the highest that it has seen.
-    number: u32,
+    number: u64,
+    /// In a later life without stable storage, the time: no election has had this number. Else 0.
+    begins_at: u64,
     leader: Option<NodeId>,
     phase: Phase,
 }
@@ -165,8 +169,13 @@ impl Bully {
         Self::with(me, setup.group, Timeouts::new(setup.within, setup.late))
     }
 
+    /// The number of the last election that it knows.
+    pub const fn number(&self) -> u64 {
+        self.number
+    }
+
     pub(super) const fn with(me: NodeId, group: Group, patience: Timeouts) -> Self {
-        Self { me, group, patience, number: 0, leader: None, phase: Phase::Normal }
+        Self { me, group, patience, number: 0, begins_at: 0, leader: None, phase: Phase::Normal }
     }
 
     /// Asks all higher nodes, unless it has and waits.
@@ -186,7 +195,7 @@ impl Bully {
 
     fn lead(&mut self, fx: &mut impl Effects<Self>) {
         let me = self.me;
-        self.number = self.number.saturating_add(1);
+        self.number = self.number.max(self.begins_at).saturating_add(1);
         let lower = self.group.members().filter(move |&id| id < me);
         fx.broadcast(lower, Message::Coordinator(self.number));
         self.follow(me, fx);
@@ -205,7 +214,7 @@ impl Bully {
 
     /// Knows from now on that there was an election of this number; if it was a later one, not who
     /// leads.
-    const fn learn(&mut self, number: u32) {
+    const fn learn(&mut self, number: u64) {
         if number > self.number {
             self.number = number;
             self.leader = None;
@@ -214,7 +223,7 @@ impl Bully {
 
     /// Takes over, unless it knows a later election than the sender. A leader's application is told
     /// again when a node does not know its leader, since that may have restarted.
-    fn on_election(&mut self, from: NodeId, known: u32, fx: &mut impl Effects<Self>) {
+    fn on_election(&mut self, from: NodeId, known: u64, fx: &mut impl Effects<Self>) {
         if known < self.number && self.leader == Some(self.me) {
             fx.send(from, Message::Coordinator(self.number));
             return fx.notify(Notice::Leader(self.me));
@@ -227,7 +236,7 @@ impl Bully {
     }
 
     /// Waits for the result, if it has waited for this.
-    fn on_answer(&mut self, number: u32, fx: &mut impl Effects<Self>) {
+    fn on_answer(&mut self, number: u64, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::Normal => return,
             Phase::AwaitsResult => {}
@@ -242,7 +251,7 @@ impl Bully {
         self.learn(number);
     }
 
-    fn on_coordinator(&mut self, from: NodeId, number: u32, fx: &mut impl Effects<Self>) {
+    fn on_coordinator(&mut self, from: NodeId, number: u64, fx: &mut impl Effects<Self>) {
         if from < self.me {
             self.learn(number);
             self.hold_election(fx);
@@ -256,7 +265,7 @@ impl Bully {
     }
 
     /// A leader that is told of an election as late as its own believes no more that it leads.
-    fn on_outdated(&mut self, number: u32, fx: &mut impl Effects<Self>) {
+    fn on_outdated(&mut self, number: u64, fx: &mut impl Effects<Self>) {
         if self.leader == Some(self.me) && number >= self.number {
             self.number = number;
             self.leader = None;
@@ -318,6 +327,13 @@ impl Protocol for Bully {
     /// The number lies on stable storage.
     fn after_crash(&self, fresh: Self) -> Self {
         Self { number: self.number, ..fresh }
+    }
+
+    /// Without stable storage, a clock must do: a number that it then leads by is higher than all
+    /// before. To claim at once that there was such an election would be wrong: others would take
+    /// the announcement of a leader for outdated.
+    fn without_memory(self, life: u64) -> Option<Self> {
+        Some(Self { begins_at: life, ..self })
     }
 }
 
@@ -535,7 +551,7 @@ mod tests {
         assert_eq!(asked, ["2 ELECTION(0)", "set Answer 2ms"]);
     }
 
-    fn claims(node: &mut Bully, from: u32, number: u32) -> Vec<String> {
+    fn claims(node: &mut Bully, from: u32, number: u64) -> Vec<String> {
         effects(node, |node, fx| node.on_message(NodeId(from), Message::Coordinator(number), fx))
     }
 

@@ -321,6 +321,11 @@ impl Protocol for RingElection {
             .with("to pass on", StateValue::list(outbox))
             .with("skipped", self.skipped)
     }
+
+    /// There is nothing that it keeps over a crash.
+    fn without_memory(self, _: u64) -> Option<Self> {
+        Some(self)
+    }
 }
 
 /// The card of the algorithm.

@@ -272,6 +272,10 @@ impl<P: Watched> Protocol for Watching<P> {
     fn after_crash(&self, fresh: Self) -> Self {
         Self { election: self.election.after_crash(fresh.election), ..fresh }
     }
+
+    fn without_memory(self, life: u64) -> Option<Self> {
+        Some(Self { election: self.election.without_memory(life)?, ..self })
+    }
 }
 
 /// The effects of the election: what it tells is heard by the layer first.

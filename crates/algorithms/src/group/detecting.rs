@@ -165,6 +165,10 @@ where
     fn after_crash(&self, fresh: Self) -> Self {
         Self { above: self.above.after_crash(fresh.above), ..fresh }
     }
+
+    fn without_memory(self, life: u64) -> Option<Self> {
+        Some(Self { above: self.above.without_memory(life)?, ..self })
+    }
 }
 
 /// The effects of the detector. What it would send is left to the machine above.

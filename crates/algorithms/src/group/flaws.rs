@@ -5,7 +5,9 @@
 
 use core::marker::PhantomData;
 
-use vorrang_protocol::{Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused, Relay};
+use vorrang_protocol::{
+    Digest, Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused, Relay,
+};
 
 use super::decision::{Decide, Decided, Decision};
 use super::informed::Informed;
@@ -20,16 +22,16 @@ use crate::flaw::{AnyMistake, Flawed, Mistake};
 use crate::recipe::Recipe;
 
 /// The value that is decided.
-type Value = Install<u32, u64>;
+type Value = Install<u32, Digest>;
 
 /// A node in the middle of which is this.
 type Around<C> = Recipe<Informed<Replica<C>>>;
 
 /// The correct node.
-type Right = Views<u32, u64, Synod<Value>>;
+type Right = Views<u32, Digest, Synod<Value>>;
 
 /// Nodes that decide wrongly.
-pub fn deciding<F: Misjudges>() -> Around<Views<u32, u64, Misjudging<F>>> {
+pub fn deciding<F: Misjudges>() -> Around<Views<u32, Digest, Misjudging<F>>> {
     recipe(Views::new)
 }
 
@@ -162,12 +164,12 @@ impl Misjudges for VotesForgotten {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoFreeze;
 
-impl<D: Decision<Value>> Mistake<Views<u32, u64, D>> for NoFreeze {
+impl<D: Decision<Value>> Mistake<Views<u32, Digest, D>> for NoFreeze {
     fn on_command(
         self,
-        node: &mut Views<u32, u64, D>,
-        command: Input<Ask<u32, u64>>,
-        fx: &mut impl Effects<Views<u32, u64, D>>,
+        node: &mut Views<u32, Digest, D>,
+        command: Input<Ask<u32, Digest>>,
+        fx: &mut impl Effects<Views<u32, Digest, D>>,
     ) -> Result<(), Refused> {
         let has_told = matches!(command, Input::Ask(Ask::BlockOk(_)));
         node.on_command(command, fx)?;
@@ -183,13 +185,13 @@ impl<D: Decision<Value>> Mistake<Views<u32, u64, D>> for NoFreeze {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AcrossTheBarrier;
 
-impl<D: Decision<Value>> Mistake<Views<u32, u64, D>> for AcrossTheBarrier {
+impl<D: Decision<Value>> Mistake<Views<u32, Digest, D>> for AcrossTheBarrier {
     fn on_message(
         self,
-        node: &mut Views<u32, u64, D>,
+        node: &mut Views<u32, Digest, D>,
         from: NodeId,
-        mut message: Message<u32, u64, D::Message>,
-        fx: &mut impl Effects<Views<u32, u64, D>>,
+        mut message: Message<u32, Digest, D::Message>,
+        fx: &mut impl Effects<Views<u32, Digest, D>>,
     ) {
         if let Message::Ordered { view, .. } = &mut message {
             *view = (*view).max(node.view().id);

@@ -49,6 +49,15 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         Self { forgets: true, ..self }
     }
 
+    /// The same in this life. In a later one than the first it knows of no view: there may be
+    /// others by now.
+    pub(super) fn in_life(self, life: u64) -> Self {
+        if life == 0 {
+            return self;
+        }
+        Self { incarnation: life, last: Install::first(View::NONE), ..self }
+    }
+
     /// The state of such a node after a crash: whether it wanted to be a member, which its
     /// application will repeat, and the time, which has gone on.
     pub(super) fn remains(&self, fresh: Self) -> Self {

@@ -143,4 +143,13 @@ where
             (_, fresh) => fresh,
         }
     }
+
+    fn without_memory(self, life: u64) -> Option<Self> {
+        Some(match self {
+            Self::ByHeartbeats(node) => Self::ByHeartbeats(node.without_memory(life)?),
+            Self::ByOthers { me, group, machine } => {
+                Self::ByOthers { me, group, machine: machine.without_memory(life)? }
+            }
+        })
+    }
 }

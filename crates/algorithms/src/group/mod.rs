@@ -34,7 +34,7 @@ use core::fmt;
 use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{NodeId, Refused};
+use vorrang_protocol::{Digest, NodeId, Refused};
 
 pub use card::Card;
 pub use view::{Member, View};
@@ -105,7 +105,7 @@ pub enum Notice {
         /// The view.
         view: View,
         /// The state after all messages so far: see [`ledger`].
-        state: u64,
+        state: Digest,
     },
     /// A message is delivered, in the view that the node is in.
     Delivered {
@@ -136,8 +136,9 @@ impl fmt::Display for Notice {
 /// The replicated state after one more message. It stands for any state machine that is replicated
 /// by delivering messages in order: members that have delivered the same messages have the same
 /// state, and a joining member must be given it.
-pub fn ledger(state: u64, payload: u32) -> u64 {
-    state.wrapping_mul(0x100_0000_01b3).wrapping_add(u64::from(payload)).wrapping_add(1)
+pub fn ledger(Digest(state): Digest, payload: u32) -> Digest {
+    let next = state.wrapping_mul(0x100_0000_01b3).wrapping_add(u64::from(payload));
+    Digest(next.wrapping_add(1))
 }
 
 /// Nodes, as in `0, 1`.

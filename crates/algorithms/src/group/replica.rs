@@ -3,7 +3,7 @@
 
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Effects, Lift, NodeId, NodeState, Protocol, Refused};
+use vorrang_protocol::{Digest, Effects, Lift, NodeId, NodeState, Protocol, Refused};
 
 use super::input::Input;
 use super::message::Install;
@@ -14,13 +14,13 @@ use super::{Command, Notice, ledger};
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Replica<C> {
     pub(super) views: C,
-    state: u64,
+    state: Digest,
 }
 
 impl<C> Replica<C> {
     /// On top of this.
     pub const fn new(views: C) -> Self {
-        Self { views, state: 0 }
+        Self { views, state: Digest(0) }
     }
 
     /// The layer below.
@@ -30,9 +30,12 @@ impl<C> Replica<C> {
 }
 
 /// A machine with views, as this application uses it.
-pub trait HasViews: Protocol<Command = Input<Ask<u32, u64>>, Notice = Told<u32, u64>> {}
+pub trait HasViews:
+    Protocol<Command = Input<Ask<u32, Digest>>, Notice = Told<u32, Digest>>
+{
+}
 
-impl<C: Protocol<Command = Input<Ask<u32, u64>>, Notice = Told<u32, u64>>> HasViews for C {}
+impl<C: Protocol<Command = Input<Ask<u32, Digest>>, Notice = Told<u32, Digest>>> HasViews for C {}
 
 impl<C: HasViews> Replica<C> {
     /// Lets the machine below act, and does what it says until it has nothing more to say.
@@ -53,8 +56,8 @@ impl<C: HasViews> Replica<C> {
 
     fn on_told<E: Effects<Self>>(
         &mut self,
-        it: Told<u32, u64>,
-        told: &mut Vec<Told<u32, u64>>,
+        it: Told<u32, Digest>,
+        told: &mut Vec<Told<u32, Digest>>,
         fx: &mut E,
     ) {
         match it {
@@ -76,7 +79,7 @@ impl<C: HasViews> Replica<C> {
                 fx.notify(Notice::View { view: install.view, state: self.state });
             }
             Told::Out => {
-                self.state = 0;
+                self.state = Digest(0);
                 fx.notify(Notice::Out);
             }
         }
@@ -85,8 +88,8 @@ impl<C: HasViews> Replica<C> {
 
 /// The transferred state of a member that goes on, and the messages that it has delivered since;
 /// empty if there is no such member.
-fn transferred(install: &Install<u32, u64>) -> u64 {
-    let Some(info) = install.infos.first() else { return 0 };
+fn transferred(install: &Install<u32, Digest>) -> Digest {
+    let Some(info) = install.infos.first() else { return Digest(0) };
     let rest = install.after(info.upto).iter();
     rest.fold(info.info, |state, entry| ledger(state, entry.payload))
 }
@@ -131,10 +134,14 @@ impl<C: HasViews> Protocol for Replica<C> {
 
     /// The replica is the digest of what it was told.
     fn state(&self) -> NodeState {
-        self.views.state().with("replica", self.state)
+        self.views.state().with("replica", self.state.0)
     }
 
     fn after_crash(&self, fresh: Self) -> Self {
         Self { views: self.views.after_crash(fresh.views), ..fresh }
+    }
+
+    fn without_memory(self, life: u64) -> Option<Self> {
+        Some(Self { views: self.views.without_memory(life)?, ..self })
     }
 }

@@ -29,7 +29,7 @@ use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
+use vorrang_protocol::{Digest, Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use super::fed::{self, Suspecting};
 use super::view::{View, majority_side};
@@ -87,7 +87,7 @@ struct Stay {
     delivered: Vec<(NodeId, u32)>,
     /// For each sender, how many of these.
     next: BTreeMap<NodeId, u32>,
-    state: u64,
+    state: Digest,
 }
 
 /// The known facts about a view.
@@ -95,7 +95,7 @@ struct Stay {
 struct Known {
     view: View,
     /// The state with which all began it.
-    state: u64,
+    state: Digest,
     /// The messages multicast in it.
     sent: BTreeMap<NodeId, Vec<u32>>,
     /// The successor of the view, and the messages delivered before it.
@@ -125,7 +125,7 @@ impl Synchrony {
         Self { nodes, views, past, cuts: Cuts::NONE, is_told: false, is_cut_off: false }
     }
 
-    fn on_view(&mut self, at: NodeId, view: &View, state: u64) -> Result<(), Violation> {
+    fn on_view(&mut self, at: NodeId, view: &View, state: Digest) -> Result<(), Violation> {
         let node = &mut self.nodes[at.index()];
         if view.incarnation_of(at).is_none() {
             return violation(SELF_INCLUSION, format!("node {at} is told of view {view}"));
@@ -169,7 +169,7 @@ impl Synchrony {
         from: u64,
         to: u64,
         stay: &Stay,
-        state: u64,
+        state: Digest,
     ) -> Result<(), Violation> {
         let Some(known) = self.views.get_mut(&from) else { return Ok(()) };
         let (next, delivered) = known.next.get_or_insert_with(|| (to, stay.delivered.clone()));
@@ -448,7 +448,7 @@ mod tests {
         let all: Vec<u32> = (0..founders).collect();
         let mut monitor = Synchrony::new(Group::of(3), all.iter().copied().map(NodeId));
         for &at in &all {
-            installs(&mut monitor, at, &view(1, &all), 0).unwrap();
+            installs(&mut monitor, at, &view(1, &all), Digest(0)).unwrap();
         }
         monitor
     }
@@ -457,7 +457,7 @@ mod tests {
         monitor: &mut Synchrony,
         at: u32,
         view: &View,
-        state: u64,
+        state: Digest,
     ) -> Result<(), Violation> {
         monitor.on_notice(NodeId(at), &Notice::View { view: view.clone(), state })
     }
@@ -485,31 +485,31 @@ mod tests {
     #[test]
     fn whoever_installs_a_view_must_be_in_it_and_go_forward() {
         let mut monitor = founded(3);
-        objects(installs(&mut monitor.clone(), 2, &view(2, &[0, 1]), 0), SELF_INCLUSION);
-        objects(installs(&mut monitor.clone(), 2, &view(1, &[0, 1, 2]), 0), INCREASING);
-        installs(&mut monitor, 2, &view(3, &[2]), 0).unwrap();
-        objects(installs(&mut monitor, 2, &view(2, &[0, 1, 2]), 0), INCREASING);
+        objects(installs(&mut monitor.clone(), 2, &view(2, &[0, 1]), Digest(0)), SELF_INCLUSION);
+        objects(installs(&mut monitor.clone(), 2, &view(1, &[0, 1, 2]), Digest(0)), INCREASING);
+        installs(&mut monitor, 2, &view(3, &[2]), Digest(0)).unwrap();
+        objects(installs(&mut monitor, 2, &view(2, &[0, 1, 2]), Digest(0)), INCREASING);
     }
 
     #[test]
     fn a_view_has_the_same_members_everywhere_also_when_nobody_is_left_in_it() {
         let mut monitor = founded(3);
-        installs(&mut monitor, 0, &view(2, &[0, 1]), 0).unwrap();
-        objects(installs(&mut monitor.clone(), 2, &view(2, &[1, 2]), 0), AGREEMENT);
-        installs(&mut monitor, 1, &view(2, &[0, 1]), 0).unwrap();
+        installs(&mut monitor, 0, &view(2, &[0, 1]), Digest(0)).unwrap();
+        objects(installs(&mut monitor.clone(), 2, &view(2, &[1, 2]), Digest(0)), AGREEMENT);
+        installs(&mut monitor, 1, &view(2, &[0, 1]), Digest(0)).unwrap();
         for at in [0, 1] {
-            installs(&mut monitor, at, &view(3, &[0, 1]), 0).unwrap();
+            installs(&mut monitor, at, &view(3, &[0, 1]), Digest(0)).unwrap();
         }
         monitor.on_crash(NodeId(2));
         monitor.on_restart(NodeId(2));
-        objects(installs(&mut monitor, 2, &view(2, &[1, 2]), 0), AGREEMENT);
+        objects(installs(&mut monitor, 2, &view(2, &[1, 2]), Digest(0)), AGREEMENT);
     }
 
     #[test]
     fn all_who_go_on_go_on_to_the_same_view() {
         let mut monitor = founded(3);
-        installs(&mut monitor, 0, &view(2, &[0, 1]), 0).unwrap();
-        objects(installs(&mut monitor, 1, &view(3, &[1, 2]), 0), ONE_SUCCESSOR);
+        installs(&mut monitor, 0, &view(2, &[0, 1]), Digest(0)).unwrap();
+        objects(installs(&mut monitor, 1, &view(3, &[1, 2]), Digest(0)), ONE_SUCCESSOR);
     }
 
     #[test]
@@ -518,7 +518,7 @@ mod tests {
         sends(&mut monitor, 0, 7);
         sends(&mut monitor, 1, 8);
         delivers(&mut monitor, 0, 0, 0, 7).unwrap();
-        let state = ledger(0, 7);
+        let state = ledger(Digest(0), 7);
         let mut less = monitor.clone();
         installs(&mut less, 0, &view(2, &[0, 1]), state).unwrap();
         objects(installs(&mut less, 1, &view(2, &[0, 1]), state), SYNCHRONY);
@@ -549,7 +549,7 @@ mod tests {
         objects(delivers(&mut monitor, 1, 0, 2, 9), FIFO);
         let mut late = founded(2);
         sends(&mut late, 0, 7);
-        installs(&mut late, 1, &view(2, &[0, 1]), 0).unwrap();
+        installs(&mut late, 1, &view(2, &[0, 1]), Digest(0)).unwrap();
         objects(delivers(&mut late, 1, 0, 0, 7), SENDING_VIEW);
     }
 
@@ -560,7 +560,7 @@ mod tests {
         sends(&mut monitor, 0, 7);
         objects(delivers(&mut monitor.clone(), 1, 0, 0, 7), SENDING_VIEW);
         for at in [0, 1] {
-            installs(&mut monitor, at, &view(2, &[0, 1]), 0).unwrap();
+            installs(&mut monitor, at, &view(2, &[0, 1]), Digest(0)).unwrap();
         }
         delivers(&mut monitor, 1, 0, 0, 7).unwrap();
     }
@@ -572,10 +572,10 @@ mod tests {
         for at in [0, 1] {
             delivers(&mut monitor, at, 0, 0, 7).unwrap();
         }
-        let (all, state) = (view(2, &[0, 1, 2]), ledger(0, 7));
-        objects(installs(&mut monitor.clone(), 0, &all, 1), STATE);
+        let (all, state) = (view(2, &[0, 1, 2]), ledger(Digest(0), 7));
+        objects(installs(&mut monitor.clone(), 0, &all, Digest(1)), STATE);
         installs(&mut monitor, 0, &all, state).unwrap();
-        objects(installs(&mut monitor.clone(), 2, &all, 0), STATE);
+        objects(installs(&mut monitor.clone(), 2, &all, Digest(0)), STATE);
         installs(&mut monitor, 2, &all, state).unwrap();
     }
 
@@ -591,10 +591,10 @@ mod tests {
         let apart = "is not in one view with all that want in";
         assert_eq!(wrong(&monitor), [(0, apart), (1, apart), (2, "is in no view")]);
         let all = view(2, &[0, 1, 2]);
-        installs(&mut monitor, 0, &all, 0).unwrap();
-        installs(&mut monitor, 2, &all, 0).unwrap();
+        installs(&mut monitor, 0, &all, Digest(0)).unwrap();
+        installs(&mut monitor, 2, &all, Digest(0)).unwrap();
         assert_eq!(wrong(&monitor), [(1, "is left behind")]);
-        installs(&mut monitor, 1, &all, 0).unwrap();
+        installs(&mut monitor, 1, &all, Digest(0)).unwrap();
         monitor.at_rest().unwrap();
         sends(&mut monitor, 1, 7);
         delivers(&mut monitor, 1, 1, 0, 7).unwrap();
@@ -637,7 +637,7 @@ mod tests {
     fn where_suspicions_are_seen_nothing_is_owed_before_they_are_right() {
         let mut monitor = Fed::new(Group::of(3), [0, 1, 2].map(NodeId));
         for at in 0..3 {
-            installs(&mut monitor.0, at, &view(1, &[0, 1, 2]), 0).unwrap();
+            installs(&mut monitor.0, at, &view(1, &[0, 1, 2]), Digest(0)).unwrap();
         }
         monitor.on_crash(NodeId(2));
         assert_eq!(monitor.obligations(), []);

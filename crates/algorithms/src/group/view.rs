@@ -19,11 +19,12 @@ pub struct Member {
     pub incarnation: u64,
 }
 
-/// `2` in its first life, then `2'1`.
+/// `2` in its first life, then `2'1`; and `2'` in a life that a clock has numbered.
 impl fmt::Display for Member {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.incarnation {
             0 => write!(f, "{}", self.node),
+            incarnation if incarnation > u64::from(u32::MAX) => write!(f, "{}'", self.node),
             incarnation => write!(f, "{}'{incarnation}", self.node),
         }
     }

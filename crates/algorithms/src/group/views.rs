@@ -474,6 +474,10 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
         self.shown()
     }
 
+    fn without_memory(self, life: u64) -> Option<Self> {
+        Some(self.without_storage().in_life(life))
+    }
+
     fn after_crash(&self, fresh: Self) -> Self {
         if self.forgets {
             return self.remains(fresh);

@@ -133,7 +133,7 @@
 
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, NodeId};
+use vorrang_protocol::{Digest, Group, NodeId};
 
 use super::card::{CHANGE, Card, Demonstration, Flaw, LATENCY, MESSAGES, Setting, Terms};
 use super::detecting::Detecting;
@@ -147,7 +147,7 @@ use crate::recipe::Recipe;
 use crate::setup::{Parameter, Setup};
 
 /// The machine without its failure detector: what suspicions, right or wrong, are fed to.
-pub type Core = Replica<Views<u32, u64, Synod<Install<u32, u64>>>>;
+pub type Core = Replica<Views<u32, Digest, Synod<Install<u32, Digest>>>>;
 
 /// One node.
 pub type VirtualSynchrony = Detecting<Core>;

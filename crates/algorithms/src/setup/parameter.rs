@@ -248,10 +248,13 @@ impl Parameter {
                 "How long a node waits for the request of its last neighbour before it asks \
                  itself [default: 0]"
             }
-            Self::Beat => "The interval of heartbeats [default: 5ms]",
+            Self::Beat => {
+                "The interval of heartbeats [default: 5ms; 100ms over a network, 200ms of node \
+                 --on-views]"
+            }
             Self::Margin => {
                 "How late a heartbeat may be before its sender is suspected; doubled after every \
-                 false suspicion [default: 500us]"
+                 false suspicion [default: 500us; 100ms over a network, 800ms of node --on-views]"
             }
             Self::Window => WINDOW,
             Self::Tail => TAIL,

@@ -22,9 +22,9 @@ use vorrang_algorithms::group::synod::Synod;
 use vorrang_algorithms::group::views::Views;
 use vorrang_algorithms::group::virtual_synchrony::CARD;
 use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
-use vorrang_protocol::{Group, NodeId};
+use vorrang_protocol::{Digest, Group, NodeId};
 
-type Value = Install<u32, u64>;
+type Value = Install<u32, Digest>;
 type Right = Synod<Value>;
 
 /// A word for every command: `send`, `join`, `leave`, `beat`, `suspect 2`, `trust 2`.
@@ -81,7 +81,7 @@ fn settling<C: HasViews>(
     }
 }
 
-fn right(id: NodeId, universe: Group, founders: &[NodeId]) -> Views<u32, u64, Right> {
+fn right(id: NodeId, universe: Group, founders: &[NodeId]) -> Views<u32, Digest, Right> {
     Views::new(id, universe, founders)
 }
 
@@ -189,7 +189,7 @@ fn in_the_end_all_who_want_in_are_in_one_view_with_all_messages() {
     }));
 }
 
-fn without_storage(id: NodeId, of: Group, founders: &[NodeId]) -> Views<u32, u64, Right> {
+fn without_storage(id: NodeId, of: Group, founders: &[NodeId]) -> Views<u32, Digest, Right> {
     right(id, of, founders).without_storage()
 }
 
@@ -244,7 +244,7 @@ fn decided_by<D: Decision<Value>>(
     id: NodeId,
     universe: Group,
     founders: &[NodeId],
-) -> Views<u32, u64, D> {
+) -> Views<u32, Digest, D> {
     Views::new(id, universe, founders)
 }
 
@@ -280,8 +280,8 @@ fn what_is_decided_wrongly_is_found() {
 }
 
 fn mistaken(
-    mistake: &'static dyn AnyMistake<Views<u32, u64, Right>>,
-) -> impl Fn(NodeId, Group, &[NodeId]) -> Flawed<Views<u32, u64, Right>> {
+    mistake: &'static dyn AnyMistake<Views<u32, Digest, Right>>,
+) -> impl Fn(NodeId, Group, &[NodeId]) -> Flawed<Views<u32, Digest, Right>> {
     move |id, universe, founders| Flawed::new(right(id, universe, founders), mistake)
 }
 

@@ -7,6 +7,7 @@ mod clocks;
 mod determinism;
 mod elections;
 mod faults;
+mod forgetful;
 mod fuzz;
 mod groups;
 mod handlers;

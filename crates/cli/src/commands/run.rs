@@ -95,21 +95,40 @@ impl Run {
         const MOST_NODES: u32 = 128;
         let faults = FaultArgs::augment_args(clap::Command::new(""));
         let faults = faults.get_arguments().map(|arg| arg.get_id().as_str());
-        // A process can be killed.
-        let is_real = |option: &str| option == "crash" && self.processes;
+        // A process can be killed, and started again.
+        let is_real = |option: &str| matches!(option, "crash" | "restart") && self.processes;
         let mut simulated = SIMULATED.into_iter().chain(faults).filter(|it| !is_real(it));
         if let Some(option) = simulated.find(|&option| self.options.has(option)) {
-            if option == "crash" {
-                return Err(Failure::usage(
+            let why = match option {
+                "crash" => {
                     "--crash kills a process: with --net, say --processes, so that every node has \
-                     one",
-                ));
+                     one"
+                }
+                "restart" => {
+                    "--restart starts a killed process again: with --net, say --processes, so that \
+                     every node has one"
+                }
+                "break_assumptions" => {
+                    "--break-assumptions lets the simulator reorder and delay messages as an \
+                     algorithm does not stand it; with --net nothing can make TCP do so, and an \
+                     algorithm that is stuck would run for ever"
+                }
+                _ => "",
+            };
+            if !why.is_empty() {
+                return Err(Failure::usage(why));
             }
             return Err(Failure::usage(format!(
                 "--{} is for the simulator: with --net, TCP decides how messages travel, and all \
                  of them arrive",
                 option.replace('_', "-")
             )));
+        }
+        if self.options.has("restart") && self.trace.is_some() {
+            return Err(Failure::usage(
+                "--trace with --restart: a process that is started again goes by the time, which \
+                 is not in a trace, so that the run could not be replayed: leave out one of them",
+            ));
         }
         if self.options.has("crash") && self.options.has("invariants") {
             return Err(Failure::usage(

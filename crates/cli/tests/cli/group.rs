@@ -161,7 +161,6 @@ fn what_does_not_fit_is_named() {
         ("run virtual-synchrony --leave 1@5ms,1@9ms", "node 1 is not in it then"),
         ("run virtual-synchrony --leave 13@5ms", "there is no node 13, the last is 12"),
         ("run virtual-synchrony --leave 1", "'1' is not a node and a time"),
-        ("run virtual-synchrony --net --leave 1@5ms", "are for the simulator"),
         ("run raymond --leave 1@5ms", "--leave is an option of group communication"),
         ("run raymond --multicasts 5", "of reliable multicast and group communication"),
         ("check virtual-synchrony --happens suspect:7//", "there is no such node, the last is 2"),

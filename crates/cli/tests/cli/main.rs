@@ -18,6 +18,7 @@ mod net;
 mod node;
 mod node_ends;
 mod node_on_views;
+mod node_returns;
 mod on_views;
 mod output;
 mod pinned;

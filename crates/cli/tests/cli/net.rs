@@ -273,10 +273,7 @@ fn elections_do_without_a_process_that_is_killed() {
 fn what_cannot_be_done_to_a_process_is_refused() {
     for (line, why) in [
         ("run lamport --net --crash 1@1s", "say --processes"),
-        (
-            "run lamport --net --processes --crash 1@1s --restart 1@2s",
-            "--restart is for the simulator",
-        ),
+        ("run lamport --net --processes --crash 1@1s --restart 1@2s", "lamport is not safe then"),
         ("run lamport --net --processes --load light --crash 1@1s", "is for --load heavy"),
         ("run token-ring --net --processes --invariants --crash 1@1s", "ends early"),
     ] {

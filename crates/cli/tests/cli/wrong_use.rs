@@ -71,7 +71,7 @@ fn options_that_contradict_each_other_are_refused() {
         "--lose 1",
         "--random-faults mild",
     ];
-    for option in ["--latency 1ms", "--order fifo", "--break-assumptions"].iter().chain(&faults) {
+    for option in ["--latency 1ms", "--order fifo"].iter().chain(&faults) {
         let name = option.split(' ').next().expect("a name");
         let sentence = format!("{name} is for the simulator: with --net, TCP decides");
         refused(&format!("run lamport --net {option}"), &[&sentence]);

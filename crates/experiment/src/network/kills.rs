@@ -1,4 +1,4 @@
-//! Processes that are killed while the others go on.
+//! Processes that are killed while the others go on, and started again.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{Instant, timeout};
 use vorrang_erased::AnyNode;
 use vorrang_protocol::{Data, NodeId, Protocol};
-use vorrang_sim::{FaultCounts, Faults};
+use vorrang_sim::{Fault, FaultCounts};
 use vorrang_trace::{Line, Record, What};
 
 use super::processes::Recorded;
@@ -15,13 +15,25 @@ use super::{Counted, News};
 use crate::failure::Failure;
 use crate::problem::Scene;
 
-/// The planned kills, with times from when all are connected; and those done.
+/// What is done to a process.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Blow {
+    /// It is killed.
+    Kill(NodeId),
+    /// It is started again.
+    Restart(NodeId),
+}
+
+/// The planned blows, with times from when all are connected; and those done.
 #[derive(Debug)]
 pub(super) struct Kills {
     /// The next one last.
-    to_come: Vec<(Duration, NodeId)>,
+    to_come: Vec<(Duration, Blow)>,
     begun: Instant,
     killed: BTreeSet<NodeId>,
+    /// Those that were started again, and not asked for since.
+    restarted: Vec<NodeId>,
+    was_killed: BTreeSet<NodeId>,
 }
 
 impl Kills {
@@ -29,12 +41,38 @@ impl Kills {
     pub(super) fn of(scene: &impl Scene) -> Self {
         let mut to_come = planned(scene);
         to_come.reverse();
-        Self { to_come, begun: Instant::now(), killed: BTreeSet::new() }
+        Self {
+            to_come,
+            begun: Instant::now(),
+            killed: BTreeSet::new(),
+            restarted: Vec::new(),
+            was_killed: BTreeSet::new(),
+        }
     }
 
-    /// The killed nodes.
+    /// The nodes that were started again since this was last asked.
+    pub(super) fn take_restarted(&mut self) -> Vec<NodeId> {
+        std::mem::take(&mut self.restarted)
+    }
+
+    /// Whether any node was killed, be it up again or not.
+    pub(super) fn have_struck(&self) -> bool {
+        !self.was_killed.is_empty()
+    }
+
+    /// How long it has been since all were connected.
+    pub(super) fn elapsed(&self) -> Duration {
+        self.begun.elapsed()
+    }
+
+    /// The nodes that were killed and are not up again.
     pub(super) const fn killed(&self) -> &BTreeSet<NodeId> {
         &self.killed
+    }
+
+    /// Whether a node was killed, be it up again or not.
+    pub(super) fn has_killed(&self, node: NodeId) -> bool {
+        self.was_killed.contains(&node)
     }
 
     /// Whether all kills are done.
@@ -44,9 +82,19 @@ impl Kills {
 
     /// Carries out the kills that are due.
     pub(super) async fn strike(&mut self, nodes: &mut impl Counted) -> Result<(), Failure> {
-        while let Some((_, node)) = self.to_come.pop_if(|(at, _)| *at <= self.begun.elapsed()) {
-            nodes.kill(node).await?;
-            self.killed.insert(node);
+        while let Some((_, blow)) = self.to_come.pop_if(|(at, _)| *at <= self.begun.elapsed()) {
+            match blow {
+                Blow::Kill(node) => {
+                    nodes.kill(node).await?;
+                    self.killed.insert(node);
+                    self.was_killed.insert(node);
+                }
+                Blow::Restart(node) => {
+                    nodes.restart(node).await?;
+                    self.killed.remove(&node);
+                    self.restarted.push(node);
+                }
+            }
         }
         Ok(())
     }
@@ -57,13 +105,19 @@ impl Kills {
         &mut self,
         nodes: &mut impl Counted,
         news: &mut UnboundedReceiver<News>,
+        no_longer: Duration,
     ) -> Result<Option<NodeId>, Failure> {
         self.strike(nodes).await?;
         let next = self.to_come.last().map(|(at, _)| at.saturating_sub(self.begun.elapsed()));
-        let most = next.unwrap_or(Duration::MAX).min(Duration::from_secs(1));
+        let most = next.unwrap_or(Duration::MAX).min(Duration::from_secs(1)).min(no_longer);
         match timeout(most, news.recv()).await {
             Err(_elapsed) => Ok(None),
             Ok(Some(News::Done(node))) => Ok(Some(node)),
+            // The pipe of a killed process ends, perhaps after the next one has begun.
+            Ok(Some(News::Gone(node))) if self.has_killed(node) => Ok(None),
+            Ok(Some(News::Gone(node))) => {
+                Err(Failure::World(format!("node {node}: its process has gone")))
+            }
             Ok(Some(News::Failed(node, _))) if self.killed.contains(&node) => Ok(None),
             Ok(Some(News::Failed(node, why))) => Err(Failure::World(format!("node {node}: {why}"))),
             Ok(None) => Err(Failure::World("all nodes have gone".to_owned())),
@@ -83,13 +137,45 @@ pub(super) fn patience(scene: &impl Scene) -> Duration {
     least.saturating_add(waits)
 }
 
-/// The planned kills, in the order of their times.
-pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, NodeId)> {
-    let crashes = scene.between().faults.iter().flat_map(Faults::crashes);
-    let mut all: Vec<(Duration, NodeId)> =
-        crashes.map(|(at_ns, node)| (Duration::from_nanos(at_ns), node)).collect();
+/// The planned blows, in the order of their times.
+pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, Blow)> {
+    let script = scene.between().faults.iter().flat_map(|faults| &faults.script);
+    let blow = |(at_ns, fault): &(u64, Fault)| {
+        let blow = match fault {
+            Fault::Crash(node) => Blow::Kill(*node),
+            Fault::Restart(node) => Blow::Restart(*node),
+            Fault::Pause(_)
+            | Fault::Resume(_)
+            | Fault::Partition(_)
+            | Fault::Heal(_)
+            | Fault::Slow(_)
+            | Fault::Recover(_) => return None,
+        };
+        Some((Duration::from_nanos(*at_ns), blow))
+    };
+    let mut all: Vec<(Duration, Blow)> = script.filter_map(blow).collect();
     all.sort_unstable();
     all
+}
+
+/// Whether processes are started again.
+pub(super) fn restarts(scene: &impl Scene) -> bool {
+    planned(scene).iter().any(|(_, blow)| matches!(blow, Blow::Restart(_)))
+}
+
+/// Refuses to start a process again whose algorithm is not safe without its memory.
+pub(super) fn check<C: Data, N: Data>(
+    scene: &impl Scene,
+    node: &AnyNode<C, N>,
+) -> Result<(), Failure> {
+    if !restarts(scene) || node.clone().without_memory(0).is_some() {
+        return Ok(());
+    }
+    let name = scene.about().name;
+    Err(Failure::usage(format!(
+        "--restart: a process that is started again has lost its memory, and {name} is not safe \
+         then, so the others would refuse it; in the simulator nodes keep what must not be lost"
+    )))
 }
 
 /// The records of all nodes in the order of their times, read by one of their kind. The events of a
@@ -117,6 +203,7 @@ pub(super) fn counts<P: Protocol>(
     records: &[Record<P>],
 ) -> Option<FaultCounts> {
     scene.between().faults.as_ref()?;
-    let crashes = records.iter().filter(|it| it.what == What::Crash).count() as u64;
-    Some(FaultCounts { crashes, ..FaultCounts::default() })
+    let count = |what: &What<P>| records.iter().filter(|it| it.what == *what).count() as u64;
+    let (crashes, restarts) = (count(&What::Crash), count(&What::Restart));
+    Some(FaultCounts { crashes, restarts, ..FaultCounts::default() })
 }

@@ -38,6 +38,7 @@ pub(super) async fn start(
         let turns = Turns {
             node: id,
             left: quota(scenario, id),
+            waits: false,
             claims: scenario.card.terms.claims,
             think: scenario.think,
             hold: scenario.hold_over_tcp(),
@@ -108,6 +109,9 @@ impl Nodes for Local<Command> {
 impl<C: Send + 'static> Counted for Local<C> {
     async fn kill(&mut self, node: NodeId) -> Result<(), Failure> {
         Err(Failure::usage(format!("node {node} has no process of its own to be killed")))
+    }
+    async fn restart(&mut self, node: NodeId) -> Result<(), Failure> {
+        Err(Failure::usage(format!("node {node} has no process of its own to be started again")))
     }
     async fn counts(&mut self) -> Result<(u64, u64), Failure> {
         let (mut sent, mut received) = (0, 0);

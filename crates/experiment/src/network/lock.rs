@@ -11,12 +11,12 @@ use std::time::{Duration, Instant};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::mutex::spec::HappenedBefore;
-use vorrang_algorithms::mutex::{Command, Mutex};
+use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_catalogue::NodeOf;
 use vorrang_net::{Clock, Config, Handle, Log, Starting};
 use vorrang_protocol::NodeId;
 use vorrang_sim::{FaultCounts, Random};
-use vorrang_trace::{Measure, Record, Summary, Verdict, judge};
+use vorrang_trace::{Measure, Record, Summary, Verdict, What, judge};
 
 use super::kills::{Kills, in_order};
 use super::turns::Turns;
@@ -40,6 +40,7 @@ pub(super) fn run(
     place: Place,
     keep: Keep<'_>,
 ) -> Result<Measured, Failure> {
+    kills::check(scenario, &(made.node)(NodeId(0)))?;
     let start = Instant::now();
     let tape = Tape::create(keep)?;
     let records = match place.at {
@@ -92,11 +93,19 @@ fn here(
 
 /// The turns that a process takes.
 fn shift(scenario: &Scenario, id: NodeId) -> Shift {
+    let (turns, waits) = (quota(scenario, id), waits(scenario));
     Shift {
-        turns: quota(scenario, id),
+        turns: turns - u64::from(waits && turns > 0),
+        waits,
         think: scenario.think.to_string(),
         hold: scenario.hold_over_tcp().to_string(),
     }
+}
+
+/// Whether a node is killed before anything happens: then the others wait until it is.
+fn waits(scenario: &Scenario) -> bool {
+    scenario.load == LoadKind::Heavy
+        && kills::planned(scenario).first().is_some_and(|(at, _)| at.is_zero())
 }
 
 /// Nodes that can be told to ask, wherever they run.
@@ -128,7 +137,13 @@ async fn orchestrate(
         LoadKind::Heavy => {
             // A node with nothing to do is done without saying so.
             let busy = contenders.min(scenario.entries) as usize;
-            let busy = asking.iter(scenario.nodes()).take(busy).collect();
+            let busy: BTreeSet<NodeId> = asking.iter(scenario.nodes()).take(busy).collect();
+            if waits(scenario) {
+                kills.strike(nodes).await?;
+                for &node in busy.difference(kills.killed()) {
+                    nodes.ask(node, acquire(scenario, &mut random)).await?;
+                }
+            }
             if !take_turns(scenario, nodes, &mut news, busy, (&mut kills, bar)).await? {
                 return Ok(());
             }
@@ -173,7 +188,7 @@ async fn take_turns(
     let patience = kills::patience(scenario);
     let (mut last, mut moved) = (None, Instant::now());
     while !busy.is_subset(kills.killed()) {
-        if let Some(node) = kills.next_done(nodes, news).await? {
+        if let Some(node) = kills.next_done(nodes, news, Duration::MAX).await? {
             busy.remove(&node);
             continue;
         }
@@ -202,7 +217,7 @@ async fn wait(
     news: &mut UnboundedReceiver<News>,
     kills: &mut Kills,
 ) -> Result<(), Failure> {
-    while kills.next_done(nodes, news).await?.is_none() {
+    while kills.next_done(nodes, news, Duration::MAX).await?.is_none() {
         // A node that has failed says nothing any more; asked, it says why.
         nodes.counts().await?;
     }
@@ -229,6 +244,8 @@ struct Observed {
     faults: Option<FaultCounts>,
     /// When it was that something happened which never should.
     violated_ns: Option<u64>,
+    /// Whether most entries were made by whoever had just left.
+    alone: bool,
 }
 
 impl Observed {
@@ -249,13 +266,14 @@ impl Observed {
             events: events(records),
             objection: None,
             faults: kills::counts(scenario, records),
+            alone: is_alone(scenario, records),
         }
     }
 }
 
 /// Judges and measures a recorded run.
 fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured {
-    let Observed { verdict, summary, events, objection, faults, violated_ns } = observed;
+    let Observed { verdict, summary, events, objection, faults, violated_ns, alone } = observed;
     let first = verdict.violations.first().map(|(_, violation)| violation);
     let card = scenario.card;
     let is_perpetual = card.terms.perpetual || scenario.faults().is_some();
@@ -277,5 +295,24 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
         violated_ns,
         events,
         wall_seconds: wall.as_secs_f64(),
+        warning: alone.then(|| ALONE.to_owned()),
     }
+}
+
+/// Said where most entries of a node follow its own.
+const ALONE: &str = "most entries were made by the node that had just left, which asks again \
+                     before others are heard: the figures speak of it alone. Stays are of no \
+                     length by default: give --hold 1ms, or --think, to see the lock change hands";
+
+/// Whether most entries follow one of the same node, though others want in.
+fn is_alone(scenario: &Scenario, records: &[Record<NodeOf<Mutex>>]) -> bool {
+    if scenario.hold.is_some() || !scenario.is_saturated() || scenario.contenders() < 2 {
+        return false;
+    }
+    let enters = |record: &&Record<NodeOf<Mutex>>| {
+        matches!(record.what, What::Notice(Notice::Entered | Notice::EnteredAs(_)))
+    };
+    let entries: Vec<NodeId> = records.iter().filter(enters).map(|it| it.node).collect();
+    let again = entries.windows(2).filter(|two| two[0] == two[1]).count();
+    2 * again > entries.len()
 }

@@ -111,6 +111,8 @@ fn orders(scene: &impl Scene, id: NodeId) -> WorkerSetup {
         shift: None,
         seed: scene.seed(),
         epoch_ns: 0,
+        listen: None,
+        returns: kills::restarts(scene),
         tells_at_once: !kills::planned(scene).is_empty(),
     }
 }
@@ -135,6 +137,8 @@ enum News {
     Done(NodeId),
     /// It cannot go on.
     Failed(NodeId, String),
+    /// Its process has gone.
+    Gone(NodeId),
 }
 
 /// Nodes whose messages can be counted, wherever they run.
@@ -143,6 +147,8 @@ trait Counted {
     async fn counts(&mut self) -> Result<(u64, u64), Failure>;
     /// Kills a node, where it can be: its messages count no more.
     async fn kill(&mut self, node: NodeId) -> Result<(), Failure>;
+    /// Starts a killed node again, without its memory.
+    async fn restart(&mut self, node: NodeId) -> Result<(), Failure>;
 }
 
 /// Waits until every message that was sent has been handled. Handling one may send another, so the

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use tokio::net::TcpListener;
+use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{sleep, timeout};
 use vorrang_net::{Clock, Config, Log, Started, Starting, bind_loopback};
 use vorrang_protocol::{NodeId, Protocol};
@@ -30,8 +31,12 @@ pub(super) fn run<Q: Networked>(
     place: Place<'_>,
     keep: Keep<'_>,
 ) -> Result<Measured, Failure> {
+    kills::check(scene, &(made.node)(NodeId(0)))?;
     let (commands, until) = Q::told(scene);
-    let commands = (&commands[..], until);
+    let mut later = Q::later(scene);
+    later.sort_by_key(|(at, node, _)| (*at, *node));
+    let again = |node, by| Q::again(scene, node, by);
+    let commands = Commands { at_once: &commands, later: &later, again: &again, until };
     let mut meter = Q::workload(scene).meter(scene.setup().group.size(), made.kinds());
     let start = Instant::now();
     let tape = Tape::create(keep)?;
@@ -45,11 +50,11 @@ pub(super) fn run<Q: Networked>(
                     .record(log.clone(), clock)
                     .start()
             };
-            runtime()?.block_on(tell_all(scene, commands, &launch))?;
+            runtime()?.block_on(tell_all(scene, &commands, &launch))?;
             log.take()
         }
         In::OneEach => {
-            let recorded = runtime()?.block_on(tell_processes(scene, commands))?;
+            let recorded = runtime()?.block_on(tell_processes(scene, &commands))?;
             in_order(&(made.node)(NodeId(0)), recorded)?
         }
     };
@@ -60,7 +65,7 @@ pub(super) fn run<Q: Networked>(
     let faults = kills::counts(scene, &records);
     // Messages to a crashed node stay in flight for ever, and a stopped node may just have sent
     // one.
-    let never_rests = faults.is_some() || matches!(commands.1, Until::Over(_));
+    let never_rests = faults.is_some() || matches!(until, Until::Over(_));
     let owed = if never_rests { &verdict.owed } else { &verdict.at_rest };
     let at_rest = owed.as_ref().map(ToString::to_string);
     let measured = Measured {
@@ -76,9 +81,20 @@ pub(super) fn run<Q: Networked>(
         violated_ns: verdict.violations.first().map(|&(place, _)| records[place].at_ns),
         events: events(&records),
         wall_seconds: start.elapsed().as_secs_f64(),
+        warning: None,
     };
     tape.save(run_header(scene, true), &records, measured.wrong())?;
     Ok(measured)
+}
+
+/// What nodes are told, and until when.
+struct Commands<'a, C> {
+    at_once: &'a [(NodeId, C)],
+    /// With the times, the first first.
+    later: &'a [(Duration, NodeId, C)],
+    /// What the application of a node says that was started again by then.
+    again: &'a dyn Fn(NodeId, Duration) -> Option<C>,
+    until: Until,
 }
 
 /// The time-out for the answer of a node.
@@ -91,7 +107,7 @@ type Launch<'a, C, N> = &'a dyn Fn(Config, TcpListener) -> Starting<Started<C, N
 /// more. It knows the problem and not the algorithm, so it is compiled once for each problem.
 async fn tell_all<C: Clone + Send + 'static, N>(
     scene: &impl Scene,
-    (commands, until): (&[(NodeId, C)], Until),
+    commands: &Commands<'_, C>,
     launch: Launch<'_, C, N>,
 ) -> Result<(), Failure> {
     let (about, setup) = (scene.about(), scene.setup());
@@ -112,9 +128,15 @@ async fn tell_all<C: Clone + Send + 'static, N>(
     let mut nodes = Local { handles };
     // Else the time until the last of them has met all others would count.
     nodes.started(local::PATIENCE).await?;
-    for (at, command) in commands {
+    let begun = Instant::now();
+    for (at, command) in commands.at_once {
         nodes.tell(*at, command.clone()).await?;
     }
+    for (at, node, command) in commands.later {
+        sleep(at.saturating_sub(begun.elapsed())).await;
+        nodes.tell(*node, command.clone()).await?;
+    }
+    let until = commands.until;
     if until == Until::Told {
         for (id, heard) in setup.group.members().zip(&mut notices) {
             let told = timeout(PATIENCE, heard.recv()).await;
@@ -122,48 +144,31 @@ async fn tell_all<C: Clone + Send + 'static, N>(
         }
     }
     match until {
-        Until::Over(time) => sleep(time).await,
+        Until::Over(time) => sleep(time.saturating_sub(begun.elapsed())).await,
         Until::Quiet | Until::Told => settle(&mut nodes).await?,
     }
     nodes.stop().await
 }
 
 /// Starts a process for every node, and else does the same, with those who are to be killed killed
-/// meanwhile; the records, each as a line.
-async fn tell_processes(
+/// meanwhile, and started again; the records, each as a line.
+async fn tell_processes<C: ToString>(
     scene: &impl Scene,
-    (commands, until): (&[(NodeId, impl ToString)], Until),
+    commands: &Commands<'_, C>,
 ) -> Result<Recorded, Failure> {
     let nodes = scene.setup().group.size();
     let (mut group, mut news) = processes::start(nodes, |id| orders(scene, id)).await?;
     group.started().await?;
     let mut kills = Kills::of(scene);
     kills.strike(&mut group).await?;
-    for (at, command) in commands.iter().filter(|(at, _)| !kills.killed().contains(at)) {
+    for (at, command) in commands.at_once.iter().filter(|(at, _)| !kills.killed().contains(at)) {
         group.tell(*at, command).await?;
     }
-    let mut untold: BTreeSet<NodeId> = if until == Until::Told {
-        scene.setup().group.members().collect()
-    } else {
-        BTreeSet::new()
-    };
-    let (begun, patience) = (Instant::now(), kills::patience(scene));
-    while !untold.is_subset(kills.killed()) || !kills.are_over() {
-        if kills.are_over() && !kills.killed().is_empty() && begun.elapsed() > patience {
-            // Their records show what is missing.
-            break;
-        }
-        if kills.are_over() && kills.killed().is_empty() && begun.elapsed() > PATIENCE {
-            let missing = untold.first().copied().unwrap_or_default();
-            return Err(Failure::World(format!("node {missing} was not told in {PATIENCE:?}")));
-        }
-        if let Some(node) = kills.next_done(&mut group, &mut news).await? {
-            untold.remove(&node);
-        }
-    }
-    match until {
+    let begun = Instant::now();
+    tell_later(scene, commands, &mut group, &mut news, &mut kills).await?;
+    match commands.until {
         Until::Over(time) => sleep(time.saturating_sub(begun.elapsed())).await,
-        Until::Quiet | Until::Told if kills.killed().is_empty() => settle(&mut group).await?,
+        Until::Quiet | Until::Told if !kills.have_struck() => settle(&mut group).await?,
         // Messages to a crashed node are never handled: waits as long as the run would take in a
         // simulation, or until nothing happens any more.
         Until::Quiet | Until::Told => match scene.ends_ns() {
@@ -176,10 +181,62 @@ async fn tell_processes(
             News::Failed(node, why) if !kills.killed().contains(&node) => {
                 return Err(Failure::Failed(format!("node {node}: {why}")));
             }
-            News::Failed(..) | News::Done(_) => {}
+            News::Gone(node) if !kills.has_killed(node) => {
+                return Err(Failure::World(format!("node {node}: its process has gone")));
+            }
+            News::Failed(..) | News::Gone(_) | News::Done(_) => {}
         }
     }
     group.stop().await
+}
+
+/// Kills and starts processes and tells nodes what they are to be told later, until that is done
+/// and, if so wanted, everyone that is up has told its application something.
+async fn tell_later<C: ToString>(
+    scene: &impl Scene,
+    commands: &Commands<'_, C>,
+    group: &mut Processes,
+    news: &mut UnboundedReceiver<News>,
+    kills: &mut Kills,
+) -> Result<(), Failure> {
+    let waits = commands.until == Until::Told;
+    let mut untold: BTreeSet<NodeId> = scene.setup().group.members().filter(|_| waits).collect();
+    let mut later = commands.later;
+    let (begun, patience) = (Instant::now(), kills::patience(scene));
+    loop {
+        for node in kills.take_restarted() {
+            untold.extend(waits.then_some(node));
+            if let Some(command) = (commands.again)(node, kills.elapsed()) {
+                group.tell(node, &command).await?;
+            }
+        }
+        while let Some(((at, node, command), rest)) = later.split_first()
+            && *at <= kills.elapsed()
+        {
+            later = rest;
+            if !kills.killed().contains(node) {
+                group.tell(*node, command).await?;
+            }
+        }
+        let is_told = untold.is_subset(kills.killed());
+        if is_told && kills.are_over() && later.is_empty() {
+            return Ok(());
+        }
+        if kills.are_over() && later.is_empty() && kills.have_struck() && begun.elapsed() > patience
+        {
+            // Their records show what is missing.
+            return Ok(());
+        }
+        if kills.are_over() && !kills.have_struck() && begun.elapsed() > PATIENCE {
+            let missing = untold.first().copied().unwrap_or_default();
+            return Err(Failure::World(format!("node {missing} was not told in {PATIENCE:?}")));
+        }
+        let next = later.first().map_or(Duration::MAX, |(at, ..)| *at);
+        let no_longer = next.saturating_sub(kills.elapsed());
+        if let Some(node) = kills.next_done(group, news, no_longer).await? {
+            untold.remove(&node);
+        }
+    }
 }
 
 /// Waits until no message has been sent or handled for a while.

@@ -19,6 +19,11 @@ use crate::failure::Failure;
 /// The processes, and what they answer.
 pub(super) struct Processes {
     workers: Vec<Worker>,
+    /// The records of those that were killed and are up again.
+    former: Vec<(NodeId, JoinHandle<Told>)>,
+    /// The orders of each, with where it listens.
+    orders: Vec<WorkerSetup>,
+    news: UnboundedSender<News>,
 }
 
 struct Worker {
@@ -38,21 +43,19 @@ pub(super) async fn start(
 ) -> Result<(Processes, UnboundedReceiver<News>), Failure> {
     let (news, heard) = unbounded_channel();
     let epoch_ns = Clock::start().epoch_ns();
-    let mut workers = Vec::new();
-    let mut addresses = Vec::new();
+    let mut all = Processes { workers: Vec::new(), former: Vec::new(), orders: Vec::new(), news };
     for id in (0..nodes).map(NodeId) {
-        let mut worker = Worker::start(id, news.clone())?;
-        let orders = WorkerSetup { epoch_ns, ..orders(id) };
-        let orders = serde_json::to_string(&orders).expect("orders can be written");
-        worker.say(&orders).await?;
-        addresses.push(worker.answer(id).await?);
-        workers.push(worker);
+        let mut orders = WorkerSetup { epoch_ns, ..orders(id) };
+        let (worker, address) = all.employ(id, &orders).await?;
+        orders.listen = Some(address);
+        all.orders.push(orders);
+        all.workers.push(worker);
     }
-    let addresses = addresses.join(",");
-    for worker in &mut workers {
+    let addresses = all.addresses();
+    for worker in &mut all.workers {
         worker.say(&addresses).await?;
     }
-    Ok((Processes { workers }, heard))
+    Ok((all, heard))
 }
 
 impl Worker {
@@ -110,7 +113,7 @@ async fn listen(
             _ => answers.send(line).is_ok(),
         };
     }
-    let _ = news.send(News::Failed(id, "its process has gone".to_owned()));
+    let _ = news.send(News::Gone(id));
     told
 }
 
@@ -135,6 +138,15 @@ impl Counted for Processes {
         worker.process.kill().await?;
         Ok(())
     }
+    /// At the address of the former process.
+    async fn restart(&mut self, node: NodeId) -> Result<(), Failure> {
+        let orders = self.orders[node.index()].clone();
+        let (mut worker, _) = self.employ(node, &orders).await?;
+        worker.say(&self.addresses()).await?;
+        let former = std::mem::replace(&mut self.workers[node.index()], worker);
+        self.former.push((node, former.records));
+        Ok(())
+    }
     async fn counts(&mut self) -> Result<(u64, u64), Failure> {
         let (mut sent, mut received) = (0, 0);
         for (id, worker) in (0..).map(NodeId).zip(&mut self.workers) {
@@ -156,6 +168,21 @@ impl Counted for Processes {
 }
 
 impl Processes {
+    /// A process with its orders, and where it listens.
+    async fn employ(&self, id: NodeId, orders: &WorkerSetup) -> Result<(Worker, String), Failure> {
+        let mut worker = Worker::start(id, self.news.clone())?;
+        let orders = serde_json::to_string(orders).expect("orders can be written");
+        worker.say(&orders).await?;
+        let address = worker.answer(id).await?;
+        Ok((worker, address))
+    }
+
+    /// Where all listen, with commas.
+    fn addresses(&self) -> String {
+        let all: Vec<&str> = self.orders.iter().filter_map(|it| it.listen.as_deref()).collect();
+        all.join(",")
+    }
+
     /// Waits until every node has met all others.
     pub(super) async fn started(&mut self) -> Result<(), Failure> {
         for worker in &mut self.workers {
@@ -183,6 +210,12 @@ impl Processes {
             worker.say("quit").await?;
         }
         let mut recorded = Recorded::default();
+        for (id, records) in self.former {
+            let gone = |error| Failure::World(format!("node {id}: {error}"));
+            let mut told = records.await.map_err(gone)?;
+            recorded.killed.push((id, told.upto_ns));
+            recorded.lines.append(&mut told.records);
+        }
         for (id, mut worker) in (0..).map(NodeId).zip(workers) {
             let mut last = Vec::new();
             if !worker.is_killed {

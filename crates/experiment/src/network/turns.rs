@@ -16,6 +16,8 @@ pub(super) struct Turns {
     pub(super) node: NodeId,
     /// Turns still to be taken without being told.
     pub(super) left: u64,
+    /// Whether it is told when to take the first.
+    pub(super) waits: bool,
     pub(super) claims: &'static [Claim],
     pub(super) think: Distribution,
     pub(super) hold: Distribution,
@@ -51,7 +53,7 @@ impl Application for Turns {
     type Notice = Notice;
 
     fn on_start(&mut self, fx: &mut ApplicationEffects<Command>) {
-        if self.left > 0 {
+        if self.left > 0 && !self.waits {
             self.ask(fx);
         }
     }

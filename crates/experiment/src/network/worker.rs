@@ -39,7 +39,7 @@ use vorrang_algorithms::registry::Recipe;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::NodeOf;
 use vorrang_net::{
-    Application, ApplicationEffects, Clock, Config, Handle, Log, Node, Starting, bind_loopback,
+    Application, ApplicationEffects, Clock, Config, Generation, Handle, Log, Node, Starting,
 };
 use vorrang_protocol::NodeId;
 use vorrang_sim::Random;
@@ -59,6 +59,10 @@ pub(super) struct WorkerSetup {
     pub(super) shift: Option<Shift>,
     pub(super) seed: u64,
     pub(super) epoch_ns: u64,
+    /// Where it listens, if a former process of its node did.
+    pub(super) listen: Option<String>,
+    /// Whether processes come back, without their memory.
+    pub(super) returns: bool,
     /// Whether it tells its records as they come.
     pub(super) tells_at_once: bool,
 }
@@ -67,6 +71,8 @@ pub(super) struct WorkerSetup {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Shift {
     pub(super) turns: u64,
+    /// Whether it is told when to take the first, which is not among these.
+    pub(super) waits: bool,
     pub(super) think: String,
     pub(super) hold: String,
 }
@@ -119,6 +125,7 @@ fn turns(
     Ok(Turns {
         node: NodeId(orders.id),
         left: shift.turns,
+        waits: shift.waits,
         claims: card.terms.claims,
         think: read(&shift.think)?,
         hold: read(&shift.hold)?,
@@ -198,13 +205,14 @@ where
     C: FromStr<Err = String> + Send + 'static,
 {
     let Work { orders, mut lines } = work;
-    let (mut listeners, addresses) = bind_loopback(1).await?;
-    say(&addresses[0])?;
+    let at = orders.listen.as_deref().unwrap_or("127.0.0.1:0");
+    let listener = TcpListener::bind(at).await?;
+    say(&listener.local_addr()?.to_string())?;
     let peers = next(&mut lines).await?.split(',').map(str::to_owned).collect();
     let id = NodeId(orders.id);
-    let listener = listeners.pop().ok_or_else(|| Failure::World("no listener".to_owned()))?;
     let (seed, setup) = (orders.seed, orders.setup);
     let config = Config { seed, setup, ..Config::new(id, peers, name) };
+    let config = if orders.returns { config.returning(Generation::now()) } else { config };
     let handle =
         launch(config, listener).await.map_err(|error| Failure::World(error.to_string()))?;
     let clock = Clock::since(orders.epoch_ns);
@@ -250,6 +258,7 @@ where
             Some(news) = heard.recv() => match news {
                 News::Done(_) => say("done")?,
                 News::Failed(_, why) => say(&format!("failed {why}"))?,
+                News::Gone(_) => {}
             },
             _ = soon.tick(), if tell.is_some() => tell.as_mut().map_or(Ok(()), |tell| tell())?,
             line = lines.next_line() => match line?.as_deref() {

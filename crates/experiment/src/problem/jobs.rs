@@ -187,6 +187,14 @@ pub trait Stepped: Checked {
 pub trait Networked: Simulated {
     /// The commands of nodes, and until when to run.
     fn told(scenario: &Self::Scenario) -> (Vec<(NodeId, Self::Command)>, Until);
+    /// The commands that nodes get later, and when.
+    fn later(_scenario: &Self::Scenario) -> Vec<(Duration, NodeId, Self::Command)> {
+        Vec::new()
+    }
+    /// The command of the application of a node that was started again by then.
+    fn again(_: &Self::Scenario, _node: NodeId, _by: Duration) -> Option<Self::Command> {
+        None
+    }
     /// The figures of such a run, with times in microseconds.
     fn net_figures(scenario: &Self::Scenario, summary: &SummaryOf<Self>) -> Vec<Figure>;
 }

@@ -138,6 +138,7 @@ fn told<Q: ProblemDriver>(
         violated_ns: report.first_violation.as_ref().map(|(at_ns, _)| *at_ns),
         events: report.events,
         wall_seconds: start.elapsed().as_secs_f64(),
+        warning: None,
     };
     Ok((measured, told.map(|told| told.witness)))
 }

@@ -11,6 +11,7 @@ mod network;
 use std::future::{Future, poll_fn};
 use std::panic::{self, AssertUnwindSafe};
 use std::pin::Pin;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
@@ -22,11 +23,12 @@ use members::Leaving;
 pub(crate) use members::Told;
 pub(crate) use network::{Member, Network};
 
-use crate::config::{Config, Start};
+use crate::config::{Config, Membership, Start};
 use crate::error::{CommandError, StopReason};
 use crate::event::Event;
 use crate::handle::{Control, Goodbye, Reply};
 use crate::identity::Identity;
+use crate::machine::Life;
 use crate::node_core::{AnyCommand, MachineReport, NodeCore};
 use crate::ready_links::ReadyLinks;
 use crate::status::Status;
@@ -59,6 +61,8 @@ pub(crate) struct Driver<W> {
     pub(crate) next_look: Instant,
     /// The reports about each member's absence.
     pub(crate) told: Vec<Told>,
+    /// Set in a later life of a node: when it begins at the latest, with those that it has met.
+    pub(crate) returning: Option<Instant>,
     /// The group of its machine, as was said last.
     pub(crate) belonging: Option<GroupView>,
     /// Set while the node is leaving, and its request is not granted and released yet.
@@ -288,13 +292,28 @@ impl<W: Network> Driver<W> {
     pub(crate) fn start_if_ready(&mut self) {
         let is_ready = match self.config.start {
             Start::AtOnce => true,
-            Start::WhenAllMet => self.world.has_met_all(),
+            Start::WhenAllMet => {
+                let is_due = |at: Instant| at <= Instant::now();
+                self.world.has_met_all() || self.returning.is_some_and(is_due)
+            }
         };
         if !is_ready || !matches!(self.phase, Phase::Gathering) || self.fenced.is_some() {
             return;
         }
         self.phase = Phase::Running;
-        self.core.start(&mut self.world);
+        self.identity.has_begun.store(true, Ordering::Relaxed);
+        let life = match (&self.config.membership, self.returning) {
+            (Membership::Fixed | Membership::Open(_), _) => Life::AsMade,
+            (Membership::Returning(_), None) => {
+                self.world.begin();
+                Life::First
+            }
+            (Membership::Returning(generation), Some(_)) => Life::Later(generation.number()),
+        };
+        if matches!(life, Life::Later(_)) {
+            self.report(Event::Returned);
+        }
+        self.core.start(life, &mut self.world);
         self.started.send_replace(true);
         self.report(Event::Started);
         for (command, patience, reply) in std::mem::take(&mut self.held) {
@@ -334,7 +353,8 @@ impl<W: Network> Driver<W> {
         let leaving = self.leaving.as_ref().map(|leaving| leaving.until);
         let held = self.held.iter().filter_map(|(_, patience, _)| patience.map(|it| it.until));
         let patience = self.core.gives_up_at().into_iter().chain(held).min();
-        [own, self.world.next_deadline(), closing, leaving, patience]
+        let begins = self.returning.filter(|_| !self.has_begun());
+        [own, self.world.next_deadline(), closing, leaving, patience, begins]
             .into_iter()
             .flatten()
             .fold(self.next_look, Instant::min)
@@ -348,6 +368,7 @@ impl<W: Network> Driver<W> {
         }
         self.core.expire(now);
         self.expire_held(now);
+        self.start_if_ready();
         W::on_time(self, now);
         if self.next_look <= now {
             self.next_look = now + self.config.timing.heartbeat / 2;

@@ -41,6 +41,8 @@ pub(crate) trait Network: Outbound + Sized + Send + 'static {
     fn is_settled(&self) -> bool;
     /// Ends; when that is done, the address is free.
     fn close(self) -> impl Future<Output = ()> + Send;
+    /// The machine begins in its first life, where nodes may have several.
+    fn begin(&mut self) {}
     /// Whether everyone is there.
     fn has_met_all(&self) -> bool;
     /// How many sent messages are not acknowledged.

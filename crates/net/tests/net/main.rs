@@ -10,6 +10,7 @@ mod hostile;
 mod incarnations;
 mod open_group;
 mod refusals;
+mod returning;
 mod strangers;
 mod support;
 mod timing;

@@ -370,7 +370,7 @@ async fn a_life_that_cannot_have_begun_and_a_fixed_group_are_refused() {
     "127.0.0.1:9".clone_into(&mut peers[1]);
     for (generation, expected) in [
         (u64::MAX, "its clock is more than an hour ahead of ours"),
-        (0, "it is set up with a fixed group, we are set up with an open group"),
+        (0, "it is set up with a fixed group, we are set up with a group whose members come back"),
     ] {
         let mut hello = hello(1, 0, &peers);
         hello.who.algorithm = "teller".to_owned();

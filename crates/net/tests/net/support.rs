@@ -131,7 +131,15 @@ pub(crate) fn hello(sender: u32, target: u32, peers: &[String]) -> Hello {
         target: NodeId(target),
         generation: 0,
     };
-    Hello { who, heartbeat_ms: 1, incarnation: 1, knows: None, received: 0, attempt: 1 }
+    Hello {
+        who,
+        heartbeat_ms: 1,
+        incarnation: 1,
+        knows: None,
+        received: 0,
+        attempt: 1,
+        returns: false,
+    }
 }
 
 /// A frame as it goes over a connection.

@@ -228,6 +228,8 @@ impl Meter<Input<Command>, Notice> for Tally {
 
 #[cfg(test)]
 mod tests {
+    use vorrang_protocol::Digest;
+
     use super::*;
 
     fn founded() -> Tally {
@@ -241,7 +243,7 @@ mod tests {
     fn installs(tally: &mut Tally, at_ns: u64, at: u32, id: u64, nodes: &[u32]) {
         let members =
             nodes.iter().map(|&node| Member { node: NodeId(node), incarnation: 0 }).collect();
-        let notice = Notice::View { view: View { id, members }, state: 0 };
+        let notice = Notice::View { view: View { id, members }, state: Digest(0) };
         tally.on_notice(at_ns, NodeId(at), &notice);
     }
 

@@ -19,7 +19,8 @@ pub struct Move {
 }
 
 impl Move {
-    const fn command(self) -> Input<Command> {
+    /// The command for it.
+    pub const fn command(self) -> Input<Command> {
         Input::Ask(if self.joins { Command::Join } else { Command::Leave })
     }
 }
@@ -369,13 +370,15 @@ impl Standing {
 #[cfg(test)]
 mod tests {
     use vorrang_algorithms::group::{Member, View};
+    use vorrang_protocol::Digest;
 
     use super::*;
 
     fn installs(standing: &mut Standing, at: u32, id: u64, nodes: &[u32]) {
         let members =
             nodes.iter().map(|&node| Member { node: NodeId(node), incarnation: 0 }).collect();
-        standing.on_notice(NodeId(at), &Notice::View { view: View { id, members }, state: 0 });
+        standing
+            .on_notice(NodeId(at), &Notice::View { view: View { id, members }, state: Digest(0) });
     }
 
     fn founded() -> Standing {

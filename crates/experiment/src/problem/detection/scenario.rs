@@ -12,7 +12,7 @@ use vorrang_sim::{Distribution, Fault, Faults};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
-use crate::net_defaults::beats_if_real;
+use crate::net_defaults::Pace;
 use crate::options::RunArgs;
 use crate::problem::Scene;
 use vorrang_workload::detection::Tally;
@@ -59,7 +59,7 @@ impl Scenario {
         }
         let (mut setup, environment) = args.placed(&card.about())?;
         if is_real {
-            beats_if_real(&mut setup, &args.setup);
+            Pace::REAL.unless_told(&mut setup, &args.setup);
         }
         let asked = args.lasting.time();
         let usual = if is_real { 20 } else { USUAL_BEATS };

@@ -3,6 +3,8 @@
 mod question;
 mod scenario;
 
+use std::time::Duration;
+
 use vorrang_algorithms::group::card::{Card, Setting};
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::spec::Fed;
@@ -14,7 +16,6 @@ use vorrang_protocol::NodeId;
 use vorrang_sim::Distribution;
 
 use self::question::question;
-use self::scenario::REAL_BEATS;
 use crate::failure::Failure;
 use crate::figures::Figure;
 use crate::options::RunArgs;
@@ -26,8 +27,8 @@ use crate::problem::{
     Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
     Role, Simulated, Stepped, Until,
 };
-use vorrang_workload::group::GroupWorkload;
 use vorrang_workload::group::Tally;
+use vorrang_workload::group::{GroupWorkload, Move};
 use vorrang_workload::multicast::{in_rounds, shares};
 
 pub use scenario::Scenario;
@@ -187,11 +188,29 @@ impl Stepped for GroupCommunication {
 impl Networked for GroupCommunication {
     fn told(scenario: &Scenario) -> (Vec<(NodeId, Input<Command>)>, Until) {
         let nodes = scenario.setup.group.size();
-        let joins = (scenario.setup.founders..nodes).map(|id| (NodeId(id), Command::Join));
+        let is_now = |id: &u32| {
+            let comes_now = |it: &Move| it.node.0 == *id && it.joins && it.at_ns == 0;
+            scenario.moves.iter().any(comes_now)
+        };
+        let joins = (scenario.setup.founders..nodes).filter(is_now);
+        let joins = joins.map(|id| (NodeId(id), Command::Join));
         let speakers = in_rounds(&shares(scenario.multicasts, scenario.senders));
         let says = speakers.into_iter().zip(1..).map(|(at, it)| (at, Command::Multicast(it)));
         let commands = joins.chain(says).map(|(at, command)| (at, Input::Ask(command)));
-        (commands.collect(), Until::Over(scenario.setup.beat.saturating_mul(REAL_BEATS)))
+        (commands.collect(), Until::Over(scenario.lasts_over_tcp()))
+    }
+
+    fn later(scenario: &Scenario) -> Vec<(Duration, NodeId, Input<Command>)> {
+        let is_later = |it: &&Move| it.at_ns > 0 || !it.joins;
+        let moves = scenario.moves.iter().filter(is_later);
+        moves.map(|it| (Duration::from_nanos(it.at_ns), it.node, it.command())).collect()
+    }
+
+    /// Founders come in by themselves; whoever else was in asks again, and whoever had left goes.
+    fn again(scenario: &Scenario, node: NodeId, by: Duration) -> Option<Input<Command>> {
+        let is_past = |it: &&Move| it.node == node && Duration::from_nanos(it.at_ns) <= by;
+        let last = scenario.moves.iter().rfind(is_past)?;
+        (last.joins != (node.0 < scenario.setup.founders)).then(|| last.command())
     }
 
     fn net_figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {

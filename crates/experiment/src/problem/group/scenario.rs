@@ -12,7 +12,7 @@ use vorrang_sim::{Distribution, Fault, Faults};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
-use crate::net_defaults::beats_if_real;
+use crate::net_defaults::Pace;
 use crate::options::RunArgs;
 use crate::options::group::GroupArgs;
 use crate::problem::Scene;
@@ -30,7 +30,7 @@ pub(super) const MOST_MULTICASTS: u64 = 100_000_000;
 pub(super) const USUAL_MULTICASTS: u64 = 1_000;
 
 /// How many heartbeats a run over a real network lasts.
-pub(super) const REAL_BEATS: u32 = 30;
+const REAL_BEATS: u32 = 30;
 
 impl GroupArgs {
     /// Joins and leaves, the first first; nodes without a join time join at once.
@@ -99,7 +99,7 @@ impl Scenario {
             )));
         }
         if is_real {
-            beats_if_real(&mut setup, &args.setup);
+            Pace::REAL.unless_told(&mut setup, &args.setup);
         }
         let given = &args.multicast;
         let senders = given.senders.unwrap_or(nodes);
@@ -115,12 +115,6 @@ impl Scenario {
                 "--multicasts {multicasts} is too many for {name}: at most {MOST_MULTICASTS}"
             )));
         }
-        if is_real && (!args.group.join.is_empty() || !args.group.leave.is_empty()) {
-            return Err(Failure::usage(
-                "--join and --leave are for the simulator; with --net, those that have not founded \
-                 the group join at once",
-            ));
-        }
         let beat_ns = setup.beat.as_nanos() as u64;
         let every = given.every.unwrap_or(Distribution::Exponential(beat_ns));
         let moves = args.group.moves(&setup)?;
@@ -129,6 +123,19 @@ impl Scenario {
 }
 
 impl Scenario {
+    /// How long a run over a real network lasts: until all has come of the last fault, join and
+    /// leave.
+    pub(super) fn lasts_over_tcp(&self) -> Duration {
+        let script = self.environment.faults.iter().flat_map(|faults| &faults.script);
+        let times = script.map(|it| it.0).chain(self.moves.iter().map(|it| it.at_ns));
+        let least = self.setup.beat.saturating_mul(REAL_BEATS);
+        let settled = |at_ns| {
+            let settles = (self.card.terms.settles)(&self.setup);
+            Duration::from_nanos(at_ns).saturating_add(settles)
+        };
+        times.filter(|at_ns| *at_ns > 0).max().map_or(least, |at_ns| least.max(settled(at_ns)))
+    }
+
     /// The time-out after which a silent node is suspected.
     pub(crate) fn time_out(&self) -> Duration {
         self.setup.beat.saturating_add(self.setup.margin)
@@ -280,7 +287,8 @@ impl Scene for Scenario {
     }
     fn own_options(&self, net: bool) -> String {
         let text = format!("--multicasts {} --senders {}", self.multicasts, self.senders);
-        if net { text } else { format!("{text} --every {}{}", self.every, self.moves_typed()) }
+        let every = if net { String::new() } else { format!(" --every {}", self.every) };
+        text + &every + &self.moves_typed()
     }
     fn own_head(&self, _net: bool) -> Vec<(&'static str, Value)> {
         let of = |joins| {
