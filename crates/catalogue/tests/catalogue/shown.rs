@@ -6,8 +6,8 @@ use std::str::FromStr;
 
 use vorrang_algorithms::group::locks::spec::{Fed, Locked};
 use vorrang_algorithms::group::locks::{Locks, NodeFactory};
-use vorrang_algorithms::multicast::ordering::Ordering;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
+use vorrang_algorithms::setup::Ordering;
 use vorrang_protocol::{Group, Monitor, NodeId, NodeState, Protocol};
 use vorrang_trace::Stage;
 
