@@ -146,6 +146,19 @@ impl Phase {
     }
 }
 
+impl Request {
+    /// The request, and what its arbiters have said.
+    pub(super) fn state(&self, clock: Clock) -> NodeState {
+        let Self { phase, locked, failed, inquired } = self;
+        phase
+            .state()
+            .with("clock", clock.now())
+            .with("locks", locked)
+            .with("failed", failed)
+            .with("inquired", inquired)
+    }
+}
+
 /// The oldest request that an arbiter knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Oldest {
@@ -406,13 +419,8 @@ impl<S: Structure> Protocol for Locking<S> {
 
     /// What it has asked for, and what it has given as an arbiter: Maekawa's lists.
     fn state(&self) -> NodeState {
-        let Request { phase, locked, failed, inquired } = &self.request;
-        phase
-            .state()
-            .with("clock", self.clock.now())
-            .with("locks", locked)
-            .with("failed", failed)
-            .with("inquired", inquired)
+        self.request
+            .state(self.clock)
             .and(self.arbiter.state("locked for"))
             .and(self.structure.sets())
     }

@@ -53,7 +53,9 @@ use core::time::Duration;
 use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, Invariant, NodeId, NodeSet, Protocol, Refused, Situation};
+use vorrang_protocol::{
+    Delay, Effects, Invariant, NodeId, NodeSet, NodeState, Protocol, Refused, Situation, StateValue,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -361,6 +363,17 @@ impl Protocol for MaekawaFallback {
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         self.expire_at_home(timer, fx);
+    }
+
+    /// Maekawa's lists, and which quorum is asked.
+    fn state(&self) -> NodeState {
+        self.request
+            .state(self.clock)
+            .and(self.arbiter.state("locked for"))
+            .with("quorum", StateValue::set(self.quorum.iter().copied()))
+            .with("asked", &self.asked)
+            .with("probed", &self.probed)
+            .with("suspected", &self.suspected)
     }
 
     /// Lock, queue and clock lie on stable storage.

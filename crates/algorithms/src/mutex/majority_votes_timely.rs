@@ -52,7 +52,9 @@ use core::fmt;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, Lift, Message as _, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Delay, Effects, Lift, Message as _, Never, NodeId, NodeState, Protocol, Refused,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, MESSAGES, MORE_THAN_HALF, RESPONSE, SYNC_DELAY, Terms,
@@ -252,6 +254,18 @@ impl Protocol for MajorityVotesTimely {
     /// Its vote may be with a node that has crashed meanwhile.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.on_votes(fx, |votes, up| votes.on_restart(up));
+    }
+
+    /// As in majority-votes; besides, whose hold of the vote is watched.
+    fn state(&self) -> NodeState {
+        let is_probed = |(_, probed): (Stamp, Probed)| match probed {
+            Probed::NotYet => false,
+            Probed::Unanswered => true,
+        };
+        self.votes
+            .state()
+            .with("watched", self.watched.map(|(holder, _)| holder))
+            .with("probed", self.watched.map(is_probed))
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

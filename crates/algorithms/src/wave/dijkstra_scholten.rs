@@ -49,7 +49,7 @@ use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Graph, Invariant, Message as _, Never, NodeId, Protocol, Refused, Situation,
+    Effects, Graph, Invariant, Message as _, Never, NodeId, NodeState, Protocol, Refused, Situation,
 };
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, TREE_DEPTH, Terms};
@@ -227,6 +227,20 @@ impl Protocol for DijkstraScholten {
             }
             Message::Work(_) => {}
         }
+    }
+
+    fn state(&self) -> NodeState {
+        let (part, engaged) = match self.part {
+            Part::Idle => ("idle", None),
+            Part::Engaged(engaged) => ("engaged", Some(engaged)),
+            Part::Over => ("over", None),
+        };
+        let gathered = |it: Engaged| (it.gathered.count, it.gathered.sum);
+        NodeState::new()
+            .with("part", part)
+            .with("parent", engaged.and_then(|it| it.parent))
+            .with("deficit", engaged.map(|it| it.deficit))
+            .with("gathered", engaged.map(gathered))
     }
 }
 
