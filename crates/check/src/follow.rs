@@ -9,10 +9,12 @@ use std::fmt;
 
 use vorrang_protocol::{NodeId, Violation};
 
+use crate::model::{Action, Cut, Model};
+use crate::report::Bound;
 use crate::retrace::{Initial, Leg};
 use crate::state::States;
 use crate::state_hash::StateHash;
-use crate::step::{Action, Model, Stepper};
+use crate::step::Stepper;
 use crate::trial::Trial;
 
 /// A step that cannot be taken where it stands.
@@ -44,8 +46,16 @@ pub(crate) struct Steps<'a> {
 /// How steps end that do not lead anywhere.
 pub(crate) enum Astray {
     Stray(Stray),
+    /// A bound was hit on the way.
+    Bounded(Bound),
     /// The last of them violates something.
     Violated(Violation, Vec<Leg>),
+}
+
+impl From<Cut> for Astray {
+    fn from(Cut(by): Cut) -> Self {
+        Self::Bounded(by)
+    }
 }
 
 /// The state after all steps, the nodes having come up without any choice but 0.
@@ -76,11 +86,11 @@ pub(crate) fn follow<T: StateHash>(
                 Ok(successor)
             });
         };
-        stepper.try_all(&now, |trial| consider(&mut found, trial));
+        stepper.try_all(&now, |trial| consider(&mut found, trial))?;
         if found.is_none() {
             for (at, timer) in now.extra().timers.all() {
                 let fire = Action::Fire { at, timer };
-                stepper.try_one(&now, fire, &mut |trial| consider(&mut found, trial));
+                stepper.try_one(&now, fire, &mut |trial| consider(&mut found, trial))?;
             }
             if found.is_some() && steps.early.get().is_none() {
                 steps.early.set(Some(place));

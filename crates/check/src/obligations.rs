@@ -5,43 +5,15 @@
 //! property as one that stops there. And the next command of a script, which waits for rest or for
 //! a pause in the traffic.
 
-use vorrang_protocol::{NodeId, Obligation, Order, Violation};
+use vorrang_protocol::{NodeId, Obligation, Order};
 
 use crate::fingerprint::Print;
+use crate::model::{Action, Model};
 use crate::state::State;
 use crate::state_hash::StateHash;
-use crate::step::{Action, Model, holds_back, is_bound, letter};
+use crate::step::{holds_back, is_bound, letter};
 use crate::timers::TimerChange;
 use crate::trial::Trial;
-
-/// The obligations that the monitor lists.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Obligations {
-    /// Each once, in order.
-    pub(crate) owed: Vec<Obligation>,
-    /// The violation that it would report at rest, if any.
-    pub(crate) objection: Option<&'static str>,
-}
-
-impl Obligations {
-    pub(crate) fn new(mut owed: Vec<Obligation>, objection: Option<Violation>) -> Self {
-        owed.sort_unstable();
-        owed.dedup();
-        Self { owed, objection: objection.map(|it| it.property) }
-    }
-
-    /// The property that would be violated at rest, if that is not about a debt.
-    pub(crate) fn other_objection(&self) -> Option<&'static str> {
-        self.objection.filter(|&it| self.owed.iter().all(|debt| debt.property != it))
-    }
-
-    /// Whether a loop through two such states may leave an obligation open throughout.
-    fn share(&self, other: &Self) -> bool {
-        // A state with an objection of its own may lie elsewhere on the way into the loop.
-        let objects = self.objection.is_some() && other.objection.is_some();
-        objects || self.owed.iter().any(|it| other.owed.contains(it))
-    }
-}
 
 /// Whether a step to a known state may be part of a loop in which an obligation is open throughout.
 ///
@@ -111,6 +83,9 @@ pub(crate) enum Label {
     Timer(NodeId, Print),
     /// The next command of a list.
     Command(usize),
+    /// The next command of a list that an application need not give: no help comes of it, and
+    /// fairness does not ask for it.
+    Wish(usize),
 }
 
 /// The fairness class of a step that may fulfil obligations.

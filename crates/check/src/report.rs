@@ -110,6 +110,10 @@ pub enum Bound {
     Interruption,
     /// Only so many random walks were taken: see [`walk`](crate::walk()).
     Walks,
+    /// No bound of the search, but of what it can tell: every state was reached, nothing was
+    /// violated, and something can still come only if timers of a node run out in one of several
+    /// orders. States have no clocks, so it is unknown whether a clock allows that one.
+    Clocks,
 }
 
 /// The verdict.

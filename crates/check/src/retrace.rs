@@ -10,12 +10,13 @@ use vorrang_protocol::{Monitor, Protocol};
 
 use crate::fingerprint::Print;
 use crate::handler::Asked;
-use crate::machine::{EventKind, NodeEvent, Typed};
+use crate::machine::Typed;
+use crate::model::{Action, EventKind, Model, NodeEvent};
 use crate::obligations::{Label, counts_as_help, label};
 use crate::run::{Move, Start, What};
 use crate::state::{State, States};
 use crate::state_hash::StateHash;
-use crate::step::{Action, Model, Stepper, happening, letter};
+use crate::step::{Stepper, happening, letter};
 use crate::trial::Trial;
 
 /// A state before its first step, with how its nodes came up.
@@ -171,7 +172,7 @@ impl<'a, 's, T: StateHash> Walk<'a, 's, T> {
                     && label(model, &now, trial.action) == wanted
             })
         };
-        self.stepper.try_all(&now, |trial| {
+        let tried = self.stepper.try_all(&now, |trial| {
             let leads_there = trial.handled.violation().is_none() && trial.print == *next;
             if found.is_none() && leads_there && is_wanted(&trial) {
                 let mut successor = States::default();
@@ -180,7 +181,8 @@ impl<'a, 's, T: StateHash> Walk<'a, 's, T> {
                 found = Some((leg, successor));
             }
         });
-        let Some((leg, successor)) = found else { return false };
+        // Nothing is cut any more when a run is gone again.
+        let Some((leg, successor)) = found.filter(|_| tried.is_ok()) else { return false };
         self.legs.push(leg);
         self.state = successor;
         true

@@ -7,11 +7,10 @@ use vorrang_protocol::{NodeId, Order};
 
 use crate::channels::{Flight, Flying, sum_again};
 use crate::fingerprint::Print;
-use crate::machine::Handled;
+use crate::model::{Action, Handled, Model};
 use crate::plan::{Agenda, Place};
 use crate::state::{Down, Extra, Fresh, State, States, boxed, print_of_faults, print_of_place};
 use crate::state_hash::StateHash;
-use crate::step::{Action, Model};
 use crate::system::Faults;
 use crate::timers::{Change, Timers};
 

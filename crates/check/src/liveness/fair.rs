@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use super::loops::{components, way};
 use super::{Graph, Hop, Lasso, Watch};
+use crate::obligations::PendingObligation;
 use crate::report::Bound;
 use crate::state_hash::StateHash;
 
@@ -23,17 +24,31 @@ pub(super) fn find<T: StateHash>(
     watch: &mut Watch<'_, '_>,
 ) -> Result<Option<Lasso>, Bound> {
     let mut nearest: Option<Lasso> = None;
-    for (due, what) in graph.dues() {
-        let (unsettled, present) = (graph.unsettled(due), graph.present(due));
-        for members in components(graph, &unsettled, watch)? {
-            let entry = members.iter().copied().find(|&state| present[state as usize]);
-            if let Some(from) = entry
-                && nearest.as_ref().is_none_or(|it| from < it.from)
-                && let Some(around) = fair_loop(graph, &members, from, watch)?
-            {
-                let stem = Vec::new();
-                nearest = Some(Lasso { due: what, from, stem, around, is_trapped: false });
-            }
+    for due in graph.dues() {
+        let before = nearest.as_ref().map_or(u32::MAX, |it| it.from);
+        nearest = find_for(graph, due, before, watch)?.or(nearest);
+    }
+    Ok(nearest)
+}
+
+/// The same for what is owed, if it begins before this state.
+pub(super) fn find_for<T: StateHash>(
+    graph: &Graph<T>,
+    (due, what): (u32, PendingObligation),
+    mut before: u32,
+    watch: &mut Watch<'_, '_>,
+) -> Result<Option<Lasso>, Bound> {
+    let mut nearest = None;
+    let (unsettled, present) = (graph.unsettled(due), graph.present(due));
+    for members in components(graph, &unsettled, watch)? {
+        let entry = members.iter().copied().find(|&state| present[state as usize]);
+        if let Some(from) = entry
+            && from < before
+            && let Some(around) = fair_loop(graph, &members, from, watch)?
+        {
+            let stem = Vec::new();
+            nearest = Some(Lasso { due: what, from, stem, around, is_trapped: false });
+            before = from;
         }
     }
     Ok(nearest)

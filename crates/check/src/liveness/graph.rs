@@ -4,14 +4,15 @@ use std::collections::HashMap;
 
 use super::Watch;
 use crate::fingerprint::{ByTotal, Print};
+use crate::model::{Cut, Model, Obligations};
 use crate::obligations::{
-    Label, Obligations, PendingObligation, counts_as_help, label, rearmed, waits_for_rest,
+    Label, PendingObligation, counts_as_help, label, rearmed, waits_for_rest,
 };
 use crate::report::Bound;
 use crate::retrace::Initial;
 use crate::state::{State, States};
 use crate::state_hash::StateHash;
-use crate::step::{Model, Stepper};
+use crate::step::Stepper;
 use crate::trial::Trial;
 
 /// The graph; states by their numbers, in the order in which the search found them.
@@ -70,7 +71,7 @@ impl<T: StateHash> Graph<T> {
             watch.begin_level(depth, level.len());
             let mut next = States::default();
             for state in level.iter() {
-                builder.explore(&state, &mut next);
+                builder.explore(&state, &mut next).map_err(|Cut(by)| by)?;
                 watch.take(builder.bytes() + level.bytes() + next.bytes())?;
             }
             level = next;
@@ -93,6 +94,16 @@ impl<T: StateHash> Graph<T> {
 
     pub(crate) fn label(&self, label: u32) -> Label {
         self.labels[label as usize]
+    }
+
+    /// Whether a step may fulfil an obligation.
+    pub(super) fn is_help(&self, step: &Step) -> bool {
+        !matches!(self.label(step.label), Label::Wish(_))
+    }
+
+    /// Whether timers run out in it.
+    pub(super) fn has_timers(&self) -> bool {
+        self.labels.iter().any(|it| matches!(it, Label::Timer(..)))
     }
 
     pub(crate) fn dues(&self) -> impl Iterator<Item = (u32, PendingObligation)> {
@@ -237,12 +248,13 @@ impl<'a, T: StateHash> Builder<'a, T> {
     }
 
     /// Takes all steps of the state whose turn it is.
-    fn explore(&mut self, state: &State<'_, T>, next: &mut States<T>) {
+    fn explore(&mut self, state: &State<'_, T>, next: &mut States<T>) -> Result<(), Cut> {
         let mut stepper = std::mem::replace(&mut self.stepper, Stepper::new(self.model));
         stepper.make_room();
-        stepper.try_all(state, |trial| self.take(state, trial, next));
+        let tried = stepper.try_all(state, |trial| self.take(state, trial, next));
         self.stepper = stepper;
         self.graph.starts.push(self.graph.steps.len());
+        tried
     }
 
     fn take(&mut self, state: &State<'_, T>, trial: Trial<'_, T>, next: &mut States<T>) {

@@ -27,5 +27,6 @@ mod support;
 mod survivors;
 mod trees;
 mod tricks;
+mod verdicts;
 mod walks;
 mod waves;

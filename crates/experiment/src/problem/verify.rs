@@ -144,6 +144,12 @@ fn in_levels(bound: Bound, depth: u32) -> String {
     let whole = match bound {
         Bound::Depth | Bound::States => depth,
         Bound::Memory | Bound::Time | Bound::Interruption | Bound::Walks => depth.saturating_sub(1),
+        Bound::Clocks => {
+            return "every run was followed and nothing was violated, but whether something that is \
+                    owed can still come depends on the order in which timers of a node run out, and \
+                    no clock was looked at (--fair asks for all orders)"
+                .to_owned();
+        }
     };
     match whole {
         0 => "not even every first step was followed".to_owned(),
@@ -202,6 +208,7 @@ const fn bound_name(bound: Bound) -> &'static str {
         Bound::Time => "time",
         Bound::Interruption => "interruption",
         Bound::Walks => "walks",
+        Bound::Clocks => "clocks",
     }
 }
 

@@ -96,7 +96,11 @@ impl Naive<'_> {
                 Verdict::Verified | Verdict::Bounded(_) => self.endless(&graph),
                 Verdict::Violated(..) | Verdict::Endless(_) => BTreeSet::new(),
             };
-            let verdict = if endless.is_empty() { verdict } else { Verdict::Endless(endless) };
+            let verdict = match verdict {
+                _ if !endless.is_empty() => Verdict::Endless(endless),
+                Verdict::Verified if self.is_doubtful(&graph) => Verdict::Bounded(Bound::Clocks),
+                verdict => verdict,
+            };
             let states = known.len() as u64;
             return Some(Expected { verdict, states, steps, depth: farthest });
         }
@@ -201,6 +205,7 @@ impl Naive<'_> {
         for at in 0..world.nodes.len() {
             self.crash_or_restart(world, at, &mut all);
         }
+        self.sever(world, &mut all);
         all
     }
 
@@ -287,9 +292,30 @@ impl Naive<'_> {
         let is_cut_off = severing == 1 && world.down[from];
         if is_cut_off || losses > 0 {
             without.faults[2] -= u8::from(!is_cut_off);
-            self.tidy(&mut without);
-            let text = format!("lose {link}");
-            all.push(Step { text, led: Ok(without), label: None, rearms: vec![] });
+            all.push(self.lose(without, &link));
+        }
+    }
+
+    fn lose(&self, mut without: World, link: &str) -> Step {
+        self.tidy(&mut without);
+        Step { text: format!("lose {link}"), led: Ok(without), label: None, rearms: vec![] }
+    }
+
+    /// What a crash takes along may lie behind what is yet to arrive after the node has come up
+    /// again. (If it stays down, all can be lost at the front.)
+    fn sever(&self, world: &World, all: &mut Vec<Step>) {
+        let [_, restarts, _, _, severing] = world.faults;
+        if severing == 0 || restarts == 0 || self.system.links.order == Order::Any {
+            return;
+        }
+        for place in 1..world.flying.len() {
+            let [before, it] = [&world.flying[place - 1], &world.flying[place]];
+            let Flying { from, to, letter, .. } = it;
+            if world.down[*from] && (before.from, before.to) == (*from, *to) && before != it {
+                let mut without = world.clone();
+                without.flying.remove(place);
+                all.push(self.lose(without, &format!("{from}->{to} {letter}")));
+            }
         }
     }
 
