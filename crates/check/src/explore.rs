@@ -158,7 +158,8 @@ where
     let within_ns = system.links.within.map(longest_ns);
     let pace = Pace { within_ns, order, slips: &slips };
     let liveness = system.demands.liveness;
-    let model = Model { machine: &machine, agenda: &agenda, pace, liveness };
+    let shifts = system.shifts();
+    let model = Model { machine: &machine, agenda: &agenda, pace, liveness, shifts };
     let is_at = |place: usize, leg: &Leg| (before.is_at)(place, &machine.describe(leg));
     let Before { count, addressee, .. } = *before;
     let before = Steps { count, is_at: &is_at, addressee, early: Cell::new(None) };
@@ -240,7 +241,12 @@ pub(crate) fn search<T: StateHash>(
             search.go_round(initial, Some(depth)).unwrap_or(Ended::Bounded(by))
         }
         End::Bounded(
-            by @ (Bound::Memory | Bound::Time | Bound::Interruption | Bound::Walks | Bound::Clocks),
+            by @ (Bound::Memory
+            | Bound::Time
+            | Bound::Interruption
+            | Bound::Walks
+            | Bound::Clocks
+            | Bound::Counters),
         ) => Ended::Bounded(by),
         End::Found(Found { violation, state, last, .. }) => {
             model.machine.lift_bounds();

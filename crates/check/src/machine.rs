@@ -8,18 +8,22 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use vorrang_protocol::{
-    Effect, Event, Monitor, NodeId, Obligation, Protocol, Refused, Situation, Violation,
+    Counter, Effect, Event, Message as _, Monitor, NodeId, Obligation, Protocol, Refused,
+    Situation, Violation,
 };
 
 use crate::catch_panic::catch_panic;
 use crate::channels::Flying;
 use crate::choices::Choices;
-use crate::fingerprint::{Part, Print};
+use crate::fingerprint::{Part as Place, Print};
 use crate::handler_oracle::{self, HandlerResult, equal_to_its_copy, panicked};
 use crate::memory::Gauge;
-use crate::model::{Cut, EventKind, Handled, Machine, NodeEvent, Obligations, Rest};
+use crate::model::{
+    Counts, Cut, EventKind, Handled, Lowering, Machine, NodeEvent, Obligations, Part, Rest,
+};
 use crate::parts::Parts;
 use crate::report::{Bound, Bounds};
+use crate::shift::{Shifts, commutes};
 use crate::state::Down;
 use crate::system::System;
 use crate::timers::TimerChange;
@@ -47,6 +51,8 @@ pub(crate) struct Typed<'a, P: Protocol, M> {
     most_bytes: u64,
     time: Option<Duration>,
     cut: OnceLock<Bound>,
+    does_shift: bool,
+    shifts: Shifts,
     is_unbounded: AtomicBool,
     /// Whether what is equal must also be shown alike.
     compares_shown: AtomicBool,
@@ -62,12 +68,24 @@ where
         let most_bytes = bounds.memory_bytes.unwrap_or(u64::MAX);
         let (shelf, cut, gauge) = (Parts::default(), OnceLock::new(), Gauge::new());
         // Other events have other fingerprints.
-        for occasion in [Part::Nothing, Part::Start, Part::Crash, Part::Restart] {
+        for occasion in [Place::Nothing, Place::Start, Place::Crash, Place::Restart] {
             shelf.keep(Print::of(occasion, &()), Reserved);
         }
         let [is_unbounded, compares_shown] = [false; 2].map(AtomicBool::new);
         let time = bounds.time;
-        Self { system, shelf, most_bytes, time, cut, is_unbounded, compares_shown, gauge }
+        let (does_shift, shifts) = (system.shifts(), Shifts::default());
+        Self {
+            system,
+            does_shift,
+            shelf,
+            most_bytes,
+            time,
+            cut,
+            shifts,
+            is_unbounded,
+            compares_shown,
+            gauge,
+        }
     }
 
     /// The bound that is hit, if any is, with so many bytes besides those counted.
@@ -95,8 +113,12 @@ where
         (nodes, self.keep_monitor(self.system.monitor.clone()))
     }
 
+    fn envelope(&self, print: Print) -> Arc<Envelope<P::Message, M::Tag>> {
+        self.shelf.get(print)
+    }
+
     pub(crate) fn letter(&self, print: Print) -> (NodeId, NodeId, P::Message) {
-        let letter = self.shelf.get::<Envelope<P::Message, M::Tag>>(print);
+        let letter = self.envelope(print);
         (letter.from, letter.to, letter.message.clone())
     }
 
@@ -120,19 +142,23 @@ where
 
     /// The print of a command of the plan.
     pub(crate) fn keep_command(&self, command: &P::Command) -> Print {
-        self.shelf.keep(Print::of(Part::Command, command), command.clone())
+        self.shelf.keep(Print::of(Place::Command, command), command.clone())
     }
 
     fn keep_timer(&self, timer: P::Timer) -> Print {
-        self.shelf.keep(Print::of(Part::Timer, &timer), timer)
+        self.shelf.keep(Print::of(Place::Timer, &timer), timer)
     }
 
     fn keep_node(&self, at: NodeId, node: P) -> Print {
-        self.shelf.keep(Print::of(Part::Node(at.index()), &node), node)
+        self.shelf.keep(Print::of(Place::Node(at.index()), &node), node)
+    }
+
+    fn keep_letter(&self, letter: Envelope<P::Message, M::Tag>) -> Print {
+        self.shelf.keep(Print::of(Place::Message, &letter), letter)
     }
 
     fn keep_monitor(&self, monitor: M) -> Print {
-        self.shelf.keep(Print::of(Part::Monitor, &monitor), monitor)
+        self.shelf.keep(Print::of(Place::Monitor, &monitor), monitor)
     }
 
     /// The event as the handler sees it, and the tag of the message if one arrives; a crash has no
@@ -164,6 +190,9 @@ where
         let node = self.shelf.get::<P>(it.node);
         let deed = handler_oracle::act(it.at, &*node, event, choices)?;
         let made = choices.made();
+        if self.does_shift {
+            commutes(it.at, &*node, event, &deed, &made)?;
+        }
         self.judge(it, || self.show(it, event, tag, &deed, &made))
     }
 
@@ -358,6 +387,35 @@ where
         told.unwrap_or_else(|panic| Err(panicked(&"an invariant", &panic)))
     }
 
+    fn counts(&self, part: Part) -> Arc<Counts> {
+        self.shifts.counts(part, |see| match part {
+            Part::Node(_, print) => P::clone(&self.shelf.get(print)).counters(see),
+            Part::Letter(print) => {
+                let (from, to, mut message) = self.letter(print);
+                message.counters(from, to, see);
+            }
+        })
+    }
+
+    fn lowered(&self, part: Part, lowering: &Lowering) -> Print {
+        let ours = self.counts(part);
+        // What is not in it makes no difference.
+        let is_ours = |it: &&(Counter, u64, u64)| ours.binary_search(&(it.0, it.1)).is_ok();
+        let lowering = lowering.iter().filter(is_ours).copied().collect();
+        self.shifts.lowered(part, lowering, |lower| match part {
+            Part::Node(at, print) => {
+                let mut node = P::clone(&self.shelf.get(print));
+                node.counters(lower);
+                self.keep_node(at, node)
+            }
+            Part::Letter(print) => {
+                let mut letter = Envelope::clone(&self.envelope(print));
+                letter.message.counters(letter.from, letter.to, lower);
+                self.keep_letter(letter)
+            }
+        })
+    }
+
     fn bytes(&self) -> u64 {
         self.shelf.bytes()
     }
@@ -424,7 +482,7 @@ where
         }
         let tag = self.monitor.on_send(from);
         let letter = Envelope { from, to, message: message.clone(), tag };
-        let print = self.machine.shelf.keep(Print::of(Part::Message, &letter), letter);
+        let print = self.machine.keep_letter(letter);
         if self.machine.compares_shown.load(Ordering::Relaxed) && self.violation.is_none() {
             let kept = self.machine.letter(print).2;
             self.violation = handler_oracle::shown_alike(&"a message", &kept, message).err();

@@ -2,8 +2,9 @@
 //! trait object without types of the algorithm.
 
 use std::fmt;
+use std::sync::Arc;
 
-use vorrang_protocol::{NodeId, Obligation, Violation};
+use vorrang_protocol::{Counter, NodeId, Obligation, Violation};
 
 use crate::channels::{Flying, sum};
 use crate::fingerprint::Print;
@@ -42,7 +43,22 @@ pub(crate) struct Model<'a> {
     pub(crate) agenda: &'a Agenda,
     pub(crate) pace: Pace<'a>,
     pub(crate) liveness: Liveness,
+    /// Whether states are the same if they differ in a shift of counters alone.
+    pub(crate) shifts: bool,
 }
+
+/// A part of a state that may hold counters.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum Part {
+    Node(NodeId, Print),
+    Letter(Print),
+}
+
+/// The counters in something, in order, none twice.
+pub(crate) type Counts = Vec<(Counter, u64)>;
+
+/// What becomes of each of these counters.
+pub(crate) type Lowering = Vec<(Counter, u64, u64)>;
 
 /// The system that the search explores, as a trait object.
 pub(crate) trait Machine: Sync {
@@ -62,6 +78,10 @@ pub(crate) trait Machine: Sync {
     fn is_guarded(&self) -> bool;
     /// Judges nodes, those down among them, and letters in flight by the invariants.
     fn judge(&self, nodes: &[Print], down: Down, letters: &[Print]) -> Result<(), Violation>;
+    /// The counters in it.
+    fn counts(&self, part: Part) -> Arc<Counts>;
+    /// The print of the same with other counters: all that are in it must be among those lowered.
+    fn lowered(&self, part: Part, lowering: &Lowering) -> Print;
     /// The memory that nodes, messages and monitors take.
     fn bytes(&self) -> u64;
     /// The bound that was hit within a handler, if any was: the search is to end.

@@ -8,6 +8,7 @@
 use vorrang_protocol::{NodeId, Obligation, Order};
 
 use crate::fingerprint::Print;
+use crate::lowest::lowest_letter;
 use crate::model::{Action, Model};
 use crate::state::State;
 use crate::state_hash::StateHash;
@@ -17,8 +18,8 @@ use crate::trial::Trial;
 
 /// Whether a step to a known state may be part of a loop in which an obligation is open throughout.
 ///
-/// Commands and faults are part of no loop: there are only so many of each, and none is ever
-/// given back.
+/// Faults are part of no loop, and commands only if an application asks for ever: there are only so
+/// many of each, and none is ever given back.
 pub(crate) fn may_close_a_loop<T: StateHash>(
     model: Model<'_>,
     state: &State<'_, T>,
@@ -26,8 +27,8 @@ pub(crate) fn may_close_a_loop<T: StateHash>(
 ) -> bool {
     let can_repeat = match trial.action {
         Action::Deliver { .. } | Action::Fire { .. } => true,
+        Action::Command { list } => model.agenda.is_endless(list),
         Action::Start(_)
-        | Action::Command { .. }
         | Action::Crash(_)
         | Action::Restart(_)
         | Action::Lose { .. }
@@ -57,11 +58,7 @@ pub(crate) enum PendingObligation {
 }
 
 /// Whether a step may fulfil an obligation: it is bound to be taken eventually.
-pub(crate) fn counts_as_help<T: StateHash>(
-    model: Model<'_>,
-    state: &State<'_, T>,
-    action: Action,
-) -> bool {
+fn counts_as_help<T: StateHash>(model: Model<'_>, state: &State<'_, T>, action: Action) -> bool {
     match action {
         Action::Deliver { .. } | Action::Fire { .. } => true,
         Action::Command { list } => is_bound(model.agenda, state, list),
@@ -88,24 +85,35 @@ pub(crate) enum Label {
     Wish(usize),
 }
 
-/// The fairness class of a step that may fulfil obligations.
-pub(crate) fn label<T: StateHash>(model: Model<'_>, state: &State<'_, T>, action: Action) -> Label {
-    match action {
+/// The fairness class of a step that may be part of a loop or fulfil obligations.
+pub(crate) fn label<T: StateHash>(
+    model: Model<'_>,
+    state: &State<'_, T>,
+    action: Action,
+) -> Option<Label> {
+    let is_help = counts_as_help(model, state, action);
+    Some(match action {
         Action::Deliver { place } => {
             let message = state.flight.at(place);
             match model.pace.order {
                 Order::Fifo => Label::Link(message.from, message.to),
+                Order::Any if model.shifts => {
+                    let letter = letter(model, state, message.print);
+                    Label::Envelope(lowest_letter(model.machine, letter))
+                }
                 Order::Any => Label::Envelope(letter(model, state, message.print)),
             }
         }
         Action::Fire { at, timer } => Label::Timer(at, timer),
-        Action::Command { list } => Label::Command(list),
+        Action::Command { list } if is_help => Label::Command(list),
+        Action::Command { list } if model.agenda.is_endless(list) => Label::Wish(list),
         Action::Start(_)
+        | Action::Command { .. }
         | Action::Crash(_)
         | Action::Restart(_)
         | Action::Lose { .. }
-        | Action::Duplicate { .. } => unreachable!("no help comes of {action:?}"),
-    }
+        | Action::Duplicate { .. } => return None,
+    })
 }
 
 /// The timers that a step sets again or cancels.

@@ -114,6 +114,9 @@ pub enum Bound {
     /// violated, and something can still come only if timers of a node run out in one of several
     /// orders. States have no clocks, so it is unknown whether a clock allows that one.
     Clocks,
+    /// The same: where nodes ask for ever, a loop was found up to a shift of counters that no run
+    /// goes round in the numbers that it has.
+    Counters,
 }
 
 /// The verdict.

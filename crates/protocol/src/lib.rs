@@ -62,6 +62,7 @@
 
 extern crate alloc;
 
+mod counters;
 mod duration;
 mod effects;
 mod graph;
@@ -74,6 +75,7 @@ mod node;
 mod protocol;
 mod turn;
 
+pub use counters::{Counter, CounterVisitor};
 pub use duration::{parse_duration_ns, show_duration_ns};
 pub use effects::{Delay, DynEffects, Effect, Effects, Outbox};
 pub use graph::Graph;

@@ -43,7 +43,9 @@ use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{
+    Counter, CounterVisitor, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -74,6 +76,13 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Reply => 1,
+        }
+    }
+
+    fn counters(&mut self, _: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { time } => visit(Counter::Common, time),
+            Self::Reply => {}
         }
     }
 }
@@ -200,6 +209,16 @@ impl Protocol for CarvalhoRoucairol {
                 self.enter_if_nothing_is_missing(fx);
             }
         }
+    }
+
+    /// Times are compared with times and counted on from; none means anything by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.clock.counters(visit);
+        match &mut self.phase {
+            Phase::Waiting { time } => visit(Counter::Common, time),
+            Phase::Outside | Phase::Inside => {}
+        }
+        self.deferred.iter_mut().for_each(|stamp| visit(Counter::Common, &mut stamp.time));
     }
 }
 

@@ -40,7 +40,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Invariant, Message as _, Never, NodeId, Protocol, Refused, Situation,
+    Counter, CounterVisitor, Effects, Group, Invariant, Message as _, Never, NodeId, Protocol,
+    Refused, Situation,
 };
 
 use super::card::{
@@ -81,6 +82,15 @@ impl vorrang_protocol::Message for Message {
             Self::Request { .. } => 0,
             Self::Reply { .. } => 1,
             Self::Release { .. } => 2,
+        }
+    }
+
+    fn counters(&mut self, from: NodeId, to: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { number } | Self::Release { number } => {
+                visit(Counter::Ranked(from), number)
+            }
+            Self::Reply { number } => visit(Counter::Ranked(to), number),
         }
     }
 }
@@ -216,6 +226,14 @@ impl Protocol for Central {
             Message::Request { number } => self.on_request(Ticket { node: from, number }, fx),
             Message::Reply { number } => self.on_reply(number, fx),
             Message::Release { number } => self.on_release(Ticket { node: from, number }, fx),
+        }
+    }
+
+    /// A number is compared with numbers of the same node, and only its owner counts on from it.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        visit(Counter::Ranked(self.me), &mut self.number);
+        for ticket in self.desk.holder.iter_mut().chain(&mut self.desk.queue) {
+            visit(Counter::Ranked(ticket.node), &mut ticket.number);
         }
     }
 }

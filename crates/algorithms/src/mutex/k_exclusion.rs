@@ -47,7 +47,9 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Needs, Never, NodeId, Protocol, Refused};
+use vorrang_protocol::{
+    Counter, CounterVisitor, Effects, Group, Needs, Never, NodeId, Protocol, Refused,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
@@ -83,6 +85,13 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Reply { .. } => 1,
+        }
+    }
+
+    fn counters(&mut self, _: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { time } => visit(Counter::Common, time),
+            Self::Reply { .. } => {}
         }
     }
 }
@@ -217,6 +226,15 @@ impl Protocol for KExclusion {
                 *owed = owed.saturating_sub(count);
                 self.enter_if_few_owe(fx);
             }
+        }
+    }
+
+    /// Times are compared with times and counted on from; none means anything by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.clock.counters(visit);
+        match &mut self.phase {
+            Phase::Waiting { time } => visit(Counter::Common, time),
+            Phase::Outside | Phase::Inside => {}
         }
     }
 }

@@ -46,7 +46,10 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Message as _, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{
+    Counter, CounterVisitor, Effects, Group, Message as _, Never, NodeId, NodeSet, Protocol,
+    Refused,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, EVERYONE, Flaw, Load, MESSAGES, Promises, RESPONSE, SYNC_DELAY,
@@ -89,6 +92,16 @@ impl vorrang_protocol::Message for Message {
             Self::Request { .. } => 0,
             Self::Ack { .. } => 1,
             Self::Release { .. } => 2,
+        }
+    }
+
+    fn counters(&mut self, _: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { time } | Self::Ack { time } => visit(Counter::Common, time),
+            Self::Release { time, request } => {
+                visit(Counter::Common, time);
+                visit(Counter::Common, request);
+            }
         }
     }
 }
@@ -214,6 +227,16 @@ impl Protocol for Lamport {
             }
         }
         self.enter_if_first(fx);
+    }
+
+    /// Times are compared with times and counted on from; none means anything by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.clock.counters(visit);
+        match &mut self.phase {
+            Phase::Waiting { time, .. } | Phase::Inside { time } => visit(Counter::Common, time),
+            Phase::Outside => {}
+        }
+        self.queue.iter_mut().for_each(|stamp| visit(Counter::Common, &mut stamp.time));
     }
 }
 

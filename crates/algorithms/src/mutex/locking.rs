@@ -21,7 +21,9 @@ use core::fmt::{self, Debug};
 use core::hash::Hash;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Never, NodeId, NodeSet, Protocol, Refused, Situation};
+use vorrang_protocol::{
+    Counter, CounterVisitor, Effects, Never, NodeId, NodeSet, Protocol, Refused, Situation,
+};
 
 use super::self_messages::HandlesSelfMessages;
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
@@ -60,6 +62,16 @@ impl vorrang_protocol::Message for Message {
             Self::Relinquish { .. } => 4,
             Self::Release { .. } => 5,
         }
+    }
+
+    fn counters(&mut self, _: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        let (Self::Request { time }
+        | Self::Locked { time }
+        | Self::Failed { time }
+        | Self::Inquire { time }
+        | Self::Relinquish { time }
+        | Self::Release { time }) = self;
+        visit(Counter::Common, time);
     }
 }
 
@@ -371,6 +383,17 @@ impl<S: Structure> Protocol for Locking<S> {
 
     fn on_message(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
         self.hear_at_home(from, message, fx);
+    }
+
+    /// Times are compared with times and counted on from; none means anything by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.clock.counters(visit);
+        match &mut self.request.phase {
+            Phase::Waiting(time) | Phase::Inside(time) => visit(Counter::Common, time),
+            Phase::Outside => {}
+        }
+        let stamps = self.arbiter.lock.iter_mut().chain(&mut self.arbiter.waiting);
+        stamps.for_each(|stamp| visit(Counter::Common, &mut stamp.time));
     }
 }
 

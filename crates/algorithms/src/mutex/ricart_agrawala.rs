@@ -47,7 +47,9 @@ use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Never, NodeId, NodeSet, Protocol, Refused};
+use vorrang_protocol::{
+    Counter, CounterVisitor, Effects, Group, Never, NodeId, NodeSet, Protocol, Refused,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, EVERYONE, Flaw, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Terms,
@@ -84,6 +86,16 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Reply { .. } => 1,
+        }
+    }
+
+    fn counters(&mut self, _: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { time } => visit(Counter::Common, time),
+            Self::Reply { time, clock } => {
+                visit(Counter::Common, time);
+                visit(Counter::Common, clock);
+            }
         }
     }
 }
@@ -213,6 +225,16 @@ impl Protocol for RicartAgrawala {
                 self.on_reply(from, time, fx);
             }
         }
+    }
+
+    /// Times are compared with times and counted on from; none means anything by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.clock.counters(visit);
+        match &mut self.phase {
+            Phase::Waiting { time, .. } => visit(Counter::Common, time),
+            Phase::Outside | Phase::Inside => {}
+        }
+        self.deferred.iter_mut().for_each(|stamp| visit(Counter::Common, &mut stamp.time));
     }
 }
 

@@ -55,7 +55,8 @@ use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Invariant, Never, NodeId, NodeSet, Protocol, Refused, Situation,
+    Counter, CounterVisitor, Effects, Group, Invariant, Never, NodeId, NodeSet, Protocol, Refused,
+    Situation,
 };
 
 use super::card::{
@@ -111,6 +112,13 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Privilege(_) => 1,
+        }
+    }
+
+    fn counters(&mut self, from: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { number } => visit(Counter::Of(from), number),
+            Self::Privilege(token) => Counter::by_owner(Counter::Of, &mut token.served, visit),
         }
     }
 }
@@ -270,6 +278,17 @@ impl Protocol for SuzukiKasami {
             Message::Request { number } => self.on_request(from, number, fx),
             Message::Privilege(token) if token.fits(self.group) => self.on_token(token, fx),
             Message::Privilege(_) => {}
+        }
+    }
+
+    /// A number is compared with numbers of the same node, and only its owner counts on from it.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        Counter::by_owner(Counter::Of, &mut self.asked, visit);
+        match &mut self.phase {
+            Phase::Holding(token) | Phase::Inside(token) => {
+                Counter::by_owner(Counter::Of, &mut token.served, visit)
+            }
+            Phase::Outside | Phase::Waiting => {}
         }
     }
 }

@@ -5,9 +5,7 @@ use std::collections::HashMap;
 use super::Watch;
 use crate::fingerprint::{ByTotal, Print};
 use crate::model::{Cut, Model, Obligations};
-use crate::obligations::{
-    Label, PendingObligation, counts_as_help, label, rearmed, waits_for_rest,
-};
+use crate::obligations::{Label, PendingObligation, label, rearmed, waits_for_rest};
 use crate::report::Bound;
 use crate::retrace::Initial;
 use crate::state::{State, States};
@@ -96,7 +94,7 @@ impl<T: StateHash> Graph<T> {
         self.labels[label as usize]
     }
 
-    /// Whether a step may fulfil an obligation.
+    /// Whether a step may fulfil an obligation; others may only be part of a loop.
     pub(super) fn is_help(&self, step: &Step) -> bool {
         !matches!(self.label(step.label), Label::Wish(_))
     }
@@ -144,19 +142,20 @@ impl<T: StateHash> Graph<T> {
         self.kinds.iter().map(|&kind| owings[kind as usize]).collect()
     }
 
-    /// All steps backwards: where those to each state begin, and where they come from.
+    /// All steps that may fulfil an obligation, backwards: where those to each state begin, and
+    /// where they come from.
     pub(crate) fn backwards(&self) -> (Vec<usize>, Vec<u32>) {
         let mut starts = vec![0; self.len() + 1];
-        for step in &self.steps {
+        for step in self.steps.iter().filter(|step| self.is_help(step)) {
             starts[step.to as usize + 1] += 1;
         }
         for state in 1..starts.len() {
             starts[state] += starts[state - 1];
         }
         let mut next = starts.clone();
-        let mut sources = vec![0; self.steps.len()];
+        let mut sources = vec![0; starts[self.len()]];
         for state in 0..self.len() as u32 {
-            for step in self.steps(state) {
+            for step in self.steps(state).iter().filter(|step| self.is_help(step)) {
                 let place = &mut next[step.to as usize];
                 sources[*place] = state;
                 *place += 1;
@@ -259,8 +258,7 @@ impl<'a, T: StateHash> Builder<'a, T> {
 
     fn take(&mut self, state: &State<'_, T>, trial: Trial<'_, T>, next: &mut States<T>) {
         let (to, is_new) = self.number(trial.print);
-        if counts_as_help(self.model, state, trial.action) {
-            let what = label(self.model, state, trial.action);
+        if let Some(what) = label(self.model, state, trial.action) {
             let label = self.place_of_label(what);
             for timer in rearmed(&trial) {
                 let timer = self.place_of_label(timer);

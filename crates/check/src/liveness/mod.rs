@@ -22,8 +22,8 @@
 //! Suppose that neither holds for some debt, and that every state of rest was judged. The states
 //! that owe it for ever are then no states of rest, so each has a step that counts, and it leads to
 //! such a state again; there are finitely many, so there is a loop, and the debt is owed throughout
-//! it. Commands and faults are used up, so all its steps are deliveries and timers. Now take for
-//! every state its level in the search. A step leads at most one level down; round the loop the
+//! it. Faults are used up, and so are commands, unless an application asks for ever; so all its steps
+//! are deliveries, timers, and such commands. Now take for every state its level in the search. A step leads at most one level down; round the loop the
 //! levels come back to where they were, so one of its steps leads to a state of the same or of an
 //! earlier level. The search sees that step when it takes it, and sees that both ends owe the same
 //! ([`may_close_a_loop`](crate::obligations::may_close_a_loop)). Where it never did, there is
@@ -99,8 +99,13 @@ pub(crate) fn judge<T: StateHash>(
     let mut stepper = Stepper::new(model);
     let parent = |it| table.parent(it);
     let rounds = (&stem[..], &around[..]);
-    // A run that cannot be followed again is shown as far as it can be.
-    let (Ok(way) | Err(way)) = retrace_round(model, &mut stepper, initial, &parent, from, rounds);
+    let way = match retrace_round(model, &mut stepper, initial, &parent, from, rounds) {
+        Ok(way) => way,
+        // A loop up to a shift counts only if it can be gone in the numbers that a run has.
+        Err(_) if model.shifts => return Err(Bound::Counters),
+        // A run that cannot be followed again is shown as far as it can be.
+        Err(way) => way,
+    };
     let violation = found.violation(model.machine, graph, &way);
     Ok(Some((violation, way)))
 }

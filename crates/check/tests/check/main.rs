@@ -6,6 +6,7 @@ mod clocks;
 mod determinism;
 mod elections;
 mod faults;
+mod forever;
 mod fuzz;
 mod groups;
 mod handlers;

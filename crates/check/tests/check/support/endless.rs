@@ -100,7 +100,7 @@ impl Naive<'_> {
 /// The worlds from which no step leads out of the set: out of it, all would be well.
 fn trap<'g>(graph: &'g Graph, mut worlds: Worlds<'g>) -> Worlds<'g> {
     let leads_out = |world: &World, worlds: &Worlds<'_>| {
-        graph[world].iter().any(|step| step.inside(worlds).is_none())
+        graph[world].iter().any(|step| step.is_help() && step.inside(worlds).is_none())
     };
     shrink(&mut worlds, leads_out);
     worlds
@@ -113,13 +113,14 @@ fn unsure<'g>(graph: &'g Graph, mut worlds: Worlds<'g>, is_timely: bool) -> Worl
         let leads_out = |step: &&Step| step.inside(worlds).is_none();
         let timer = |step: &Step| match step.label {
             Some(Label::Timer(timer)) => Some(timer),
-            Some(Label::Command(_) | Label::Letter(..) | Label::Link(..)) | None => None,
+            Some(Label::Command(_) | Label::Wish(_) | Label::Letter(..) | Label::Link(..))
+            | None => None,
         };
-        let steps = &graph[world];
+        let steps: Vec<&Step> = graph[world].iter().filter(|step| step.is_help()).collect();
         if steps.iter().filter(|step| timer(step).is_none()).any(|step| leads_out(&step)) {
             return true;
         }
-        let timers: BTreeSet<_> = steps.iter().filter_map(timer).collect();
+        let timers: BTreeSet<_> = steps.iter().filter_map(|step| timer(step)).collect();
         let is_out =
             |one| steps.iter().filter(|it| timer(it) == Some(one)).any(|it| leads_out(&it));
         let clocks: BTreeSet<usize> =
@@ -136,8 +137,12 @@ fn unsure<'g>(graph: &'g Graph, mut worlds: Worlds<'g>, is_timely: bool) -> Worl
 /// The worlds from which a fair run stays in the set: Emerson and Lei, "Efficient model checking in
 /// fragments of the propositional mu-calculus", LICS 1986.
 fn fair<'g>(graph: &'g Graph, mut worlds: Worlds<'g>) -> Worlds<'g> {
-    let labels: BTreeSet<&Label> =
-        graph.values().flatten().filter_map(|step| step.label.as_ref()).collect();
+    let labels: BTreeSet<&Label> = graph
+        .values()
+        .flatten()
+        .filter(|it| it.is_help())
+        .filter_map(|it| it.label.as_ref())
+        .collect();
     loop {
         let before = worlds.len();
         shrink(&mut worlds, |world, worlds| {
@@ -180,6 +185,11 @@ fn shrink(worlds: &mut Worlds<'_>, goes: impl Fn(&World, &Worlds<'_>) -> bool) {
 }
 
 impl Step {
+    /// Whether it may settle anything: nobody is helped by what an application may ask for.
+    fn is_help(&self) -> bool {
+        !matches!(self.label, Some(Label::Wish(_)))
+    }
+
     /// Where it leads, if that is one of these.
     fn inside<'s>(&'s self, worlds: &Worlds<'_>) -> Option<&'s World> {
         self.led.as_ref().ok().filter(|world| worlds.contains(world))

@@ -7,10 +7,11 @@ use vorrang_algorithms::mutex::Claim;
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::Faults;
+use vorrang_check::{FOREVER, Faults};
 
 use super::question::Turns;
 use crate::options::list;
+use crate::options::mutex::show_entries;
 use crate::problem::remarks::{Remarks, nodes_in_words};
 
 /// The nodes and what their applications do, as in `3 nodes, 2 entries each`.
@@ -20,9 +21,10 @@ pub(super) fn turns_in_words(card: &Card, turns: &Turns) -> String {
         [first, ref rest @ ..] if rest.iter().all(|it| *it == first) => match first {
             0 => "no entries".to_owned(),
             1 => "1 entry each".to_owned(),
+            FOREVER => "each entering again for ever".to_owned(),
             _ => format!("{first} entries each"),
         },
-        _ => format!("{} entries", list(&turns.entries)),
+        _ => format!("{} entries", show_entries(&turns.entries)),
     };
     let mut text = format!("{}, {entries}", nodes_in_words(turns.entries.len()));
     if card.terms.claims.len() > 1 {
@@ -123,7 +125,7 @@ pub(super) fn remark_flaw(
     }
     let is_asked = match flaw.breaks {
         "ordering" => besides.ordering,
-        "no starvation" => besides.bypass.is_some(),
+        "no starvation" => besides.bypass.is_some() || turns.is_endless(),
         _ => true,
     };
     if !is_asked {
