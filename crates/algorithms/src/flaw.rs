@@ -8,7 +8,9 @@ use core::any::TypeId;
 use core::fmt::{self, Debug};
 use core::hash::{Hash, Hasher};
 
-use vorrang_protocol::{DynEffects, Effects, NodeId, NodeState, Protocol, Refused, Relay};
+use vorrang_protocol::{
+    CounterVisitor, DynEffects, Effects, NodeId, NodeState, Protocol, Refused, Relay,
+};
 
 /// A way to get an algorithm wrong: what happens instead of the right thing.
 pub trait Mistake<P: Protocol>: Copy + Eq + Hash + Debug + Send + Sync + 'static {
@@ -195,6 +197,10 @@ impl<P: Protocol> Protocol for Flawed<P> {
 
     fn buffered(&self) -> usize {
         self.node.buffered()
+    }
+
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.node.counters(visit);
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

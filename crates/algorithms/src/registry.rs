@@ -59,7 +59,7 @@ use crate::mutex::flaws::majority_votes_timely::{
 use crate::mutex::flaws::raymond::{
     self as raymond_flaws, EdgeNotTurned, GivenAwayInside, RequestForgotten,
 };
-use crate::mutex::flaws::readers_writers::ReadersPassWaitingWriters;
+use crate::mutex::flaws::readers_writers::{ReadersPassWaitingWriters, ReadersPreference};
 use crate::mutex::flaws::regenerating::{AskedOnce, NoGeneration};
 use crate::mutex::flaws::resource_sets::OneAfterTheOther;
 use crate::mutex::flaws::ricart_agrawala::{
@@ -154,6 +154,7 @@ impl Listed for Mutex {
         let correct = || of_group(ClaimedExclusion::readers_writers);
         into.algorithm(card, correct());
         into.flaw(card, "readers-pass-waiting-writers", correct().with(&ReadersPassWaitingWriters));
+        into.flaw(card, "readers-preference", correct().with(&ReadersPreference));
 
         into.algorithm(&group_exclusion::CARD, of_group(ClaimedExclusion::groups));
 

@@ -66,6 +66,16 @@ impl<'a> Flight<'a> {
         })
     }
 
+    /// The messages that are not the first of their queue, of equal neighbours the first. There are
+    /// none in a bag.
+    pub(crate) fn behind_others(self, order: Order) -> impl Iterator<Item = usize> + 'a {
+        let count = if order == Order::Fifo { self.messages.len() } else { 0 };
+        (1..count).filter(move |&place| {
+            let [before, message] = [&self.messages[place - 1], &self.messages[place]];
+            before.link() == message.link() && before != message
+        })
+    }
+
     /// The print, from scratch.
     pub(crate) fn print<T: StateHash>(self, order: Order) -> T {
         match order {
@@ -94,12 +104,12 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Looks at every link that changes once: at the one that loses its head, and at each of the
+    /// Looks at every link that changes once: at the one that loses a message, and at each of the
     /// others where the first message for it is sent.
     fn change_of_queues<T: StateHash>(self, taken: Option<usize>, sent: &[Flying]) -> T {
-        let heads = taken.map(|place| &self.messages[place]).into_iter();
+        let gone = taken.map(|place| &self.messages[place]).into_iter();
         let mut change = T::default();
-        for (count, touched) in heads.chain(sent).enumerate() {
+        for (count, touched) in gone.chain(sent).enumerate() {
             let link = touched.link();
             let earlier = taken.map(|place| &self.messages[place]).into_iter();
             if earlier.chain(sent).take(count).any(|it| it.link() == link) {
@@ -107,10 +117,11 @@ impl<'a> Flight<'a> {
             }
             let start = self.messages.partition_point(|it| it.link() < link);
             let old = self.messages[start..].iter().take_while(|it| it.link() == link);
-            let lost = usize::from(taken == Some(start));
+            let lost = taken.and_then(|it| it.checked_sub(start));
+            let kept = old.clone().enumerate().filter(|it| Some(it.0) != lost).map(|it| it.1);
             let new = sent.iter().filter(|it| it.link() == link);
             change -= chain::<T>(old.clone().map(|it| it.print));
-            change += chain::<T>(old.skip(lost).chain(new).map(|it| it.print));
+            change += chain::<T>(kept.chain(new).map(|it| it.print));
         }
         change
     }

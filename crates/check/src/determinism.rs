@@ -3,7 +3,9 @@
 //! A handler is run twice when it is first asked about something, and not again. One that looks at
 //! a clock or counts its calls may change later, and what was explored would be neither what it
 //! did before nor what it does now. So when all states are known, all that is remembered of
-//! handlers is asked about once more. (Of what had to be forgotten on the way, a sample is.)
+//! handlers is asked about once more. (Of what had to be forgotten on the way, a sample is.) On that
+//! occasion, what a handler comes to must not only be equal to what it came to before but be shown
+//! alike, and a monitor that is asked twice must list the same obligations.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,9 +16,10 @@ use vorrang_protocol::{NodeId, Violation};
 
 use crate::handler::Asked;
 use crate::level::Clock;
+use crate::model::Model;
 use crate::report::{Bound, Progress};
 use crate::state_hash::StateHash;
-use crate::step::{Model, Stepper};
+use crate::step::Stepper;
 
 /// Why a system is not verified after all.
 pub(crate) enum RecheckFailure<T> {
@@ -37,7 +40,8 @@ pub(crate) fn recheck_handlers<T: StateHash>(
 ) -> Option<RecheckFailure<T>> {
     let is_over = AtomicBool::new(false);
     let (own, others) = steppers.split_first()?;
-    thread::scope(|scope| {
+    model.machine.compare_shown(true);
+    let failure = thread::scope(|scope| {
         let ask = |stepper| {
             let found = changed(model, stepper, |_| !is_over.load(Ordering::Relaxed));
             is_over.fetch_or(found.is_some(), Ordering::Relaxed);
@@ -66,7 +70,9 @@ pub(crate) fn recheck_handlers<T: StateHash>(
         first
             .map(|(thread, asked, violation)| RecheckFailure::Changed(thread, asked, violation))
             .or(model.machine.cut().or(bound).map(RecheckFailure::Bounded))
-    })
+    });
+    model.machine.compare_shown(false);
+    failure
 }
 
 /// The first thing that a handler now does in another way.
@@ -79,7 +85,11 @@ fn changed<T: StateHash>(
         if !goes_on(count) {
             break;
         }
-        let now = model.machine.handle(&asked.happening);
+        // What is cut short is no answer: the bound is reported.
+        let Ok(now) = model.machine.handle(&asked.happening) else { break };
+        if let Err(violation) = model.machine.dues_again(asked.happening.monitor) {
+            return Some((*asked, violation));
+        }
         if now != before {
             // It may have been caught in the act.
             let mut violations = now.iter().filter_map(|it| it.violation());

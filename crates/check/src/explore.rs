@@ -10,19 +10,21 @@ use std::num::NonZeroUsize;
 use vorrang_protocol::{Monitor, NodeId, Prefix, Protocol, Violation};
 
 use crate::determinism::{RecheckFailure, recheck_handlers};
+use crate::ended::{Counted, Ended};
 use crate::fingerprint::Print;
 use crate::follow::{Astray, Beginning, Stray, follow};
 use crate::handler::Shared;
 use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tell};
 use crate::liveness::{self, Graph, Watch};
 use crate::machine::Typed;
+use crate::model::{Action, Model};
 use crate::parts::Parts;
 use crate::report::{Answer, Bound, Bounds, Fingerprint, Outcome, Progress, Report};
 use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::run::Run;
 use crate::state::{Down, First, States};
 use crate::state_hash::{StateHash, Wide};
-use crate::step::{Action, Model, Stepper};
+use crate::step::Stepper;
 use crate::system::System;
 use crate::table::Table;
 use crate::timers::{Pace, longest_ns};
@@ -145,7 +147,8 @@ where
     let within_ns = system.links.within.map(longest_ns);
     let pace = Pace { within_ns, order, slips: &slips };
     let liveness = system.demands.liveness;
-    let model = Model { machine: &machine, agenda: &agenda, pace, liveness };
+    let shifts = system.shifts();
+    let model = Model { machine: &machine, agenda: &agenda, pace, liveness, shifts };
     let is_at = |place: usize, leg: &Leg| machine.step(leg) == before.steps[place];
     let addressee = |place: usize| {
         let what = &before.steps[place].what;
@@ -180,21 +183,6 @@ where
     Ok((report, before.early.get()))
 }
 
-/// The result of a search.
-pub(crate) enum Ended {
-    Verified,
-    Bounded(Bound),
-    Violated(Violation, Way),
-}
-
-/// The counts of a search.
-pub(crate) struct Counted {
-    pub(crate) states: u64,
-    pub(crate) steps: u64,
-    pub(crate) depth: u32,
-    pub(crate) memory_bytes: u64,
-}
-
 /// The whole search, which knows no type of what it searches.
 pub(crate) fn search<T: StateHash>(
     model: Model<'_>,
@@ -208,10 +196,10 @@ pub(crate) fn search<T: StateHash>(
     let initial = match started.and_then(|initial| follow(model, initial, before)) {
         Ok(initial) => initial,
         Err(Astray::Stray(stray)) => return Err(stray),
+        Err(Astray::Bounded(by)) => return Ok((Ended::Bounded(by), Counted::NONE)),
         Err(Astray::Violated(violation, starts)) => {
             let way = Way { starts, legs: Vec::new(), repeats_from: None };
-            let none = Counted { states: 0, steps: 0, depth: 0, memory_bytes: 0 };
-            return Ok((Ended::Violated(violation, way), none));
+            return Ok((Ended::Violated(violation, way), Counted::NONE));
         }
     };
     let mut clock = Clock::new(progress, bounds.time);
@@ -239,6 +227,7 @@ pub(crate) fn search<T: StateHash>(
             None => search.go_round(initial, None).unwrap_or(Ended::Verified),
             Some(RecheckFailure::Bounded(by)) => Ended::Bounded(by),
             Some(RecheckFailure::Changed(thread, asked, violation)) => {
+                model.machine.lift_bounds();
                 let last = Some(Leg::of_asked(&asked));
                 let (stepper, parent) =
                     (&mut search.steppers[thread], |it| search.table.parent(it));
@@ -246,18 +235,22 @@ pub(crate) fn search<T: StateHash>(
                 Ended::Violated(violation, way.unwrap_or_else(|way| way))
             }
         },
-        End::Bounded(by @ (Bound::Memory | Bound::Time | Bound::Interruption | Bound::Walks)) => {
-            Ended::Bounded(by)
-        }
         End::Bounded(by @ (Bound::Depth | Bound::States)) => {
             search.go_round(initial, Some(depth)).unwrap_or(Ended::Bounded(by))
         }
+        End::Bounded(
+            by @ (Bound::Memory
+            | Bound::Time
+            | Bound::Interruption
+            | Bound::Walks
+            | Bound::Clocks
+            | Bound::Counters),
+        ) => Ended::Bounded(by),
         End::Found(Found { violation, state, last, .. }) => {
+            model.machine.lift_bounds();
             let stepper = &mut search.steppers[0];
             match retrace(model, stepper, initial, &|it| search.table.parent(it), state, last) {
                 Ok(way) => Ended::Violated(violation, way),
-                // Without memory or time not every step can be tried again.
-                Err(way) if model.machine.cut().is_some() => Ended::Violated(violation, way),
                 Err(way) => Ended::Violated(unrepeatable(&violation), way),
             }
         }
@@ -292,7 +285,7 @@ fn start<T: StateHash>(
         let mut next = Vec::new();
         for Initial { state, starts } in &all {
             let state = state.at(0);
-            stepper.try_one(&state, Action::Start(at), &mut |trial| {
+            let tried = stepper.try_one(&state, Action::Start(at), &mut |trial| {
                 if !before.starts_so(at, trial.handled.choices()) {
                     return;
                 }
@@ -306,6 +299,9 @@ fn start<T: StateHash>(
                     next.push(Initial { state, starts });
                 }
             });
+            if let (Err(cut), None) = (tried, &violated) {
+                return Err(cut.into());
+            }
         }
         if let Some((violation, starts)) = violated {
             return Err(Astray::Violated(violation, starts));
@@ -392,8 +388,10 @@ impl<T: StateHash> Search<'_, T> {
         progress.memory_bytes = table.bytes() + model.machine.bytes() + model.pace.slips.bytes();
         let (gauge, most_bytes) = (model.machine.gauge(), self.bounds.memory_bytes);
         let mut watch = Watch::new(&mut self.clock, gauge, most_bytes, progress);
-        let judged = Graph::build(model, &initial, unexplored, &mut watch)
-            .and_then(|graph| liveness::judge(model, initial, table, &graph, &mut watch));
+        let judged = Graph::build(model, &initial, unexplored, &mut watch).and_then(|graph| {
+            let graph = (&graph, unexplored.is_none());
+            liveness::judge(model, initial, table, graph, &mut watch)
+        });
         match judged {
             Ok(found) => found.map(|(violation, way)| Ended::Violated(violation, way)),
             Err(by) => Some(Ended::Bounded(by)),

@@ -12,10 +12,12 @@ use std::fmt;
 
 use vorrang_protocol::{NodeId, Violation};
 
+use crate::model::{Action, Cut, Model};
+use crate::report::Bound;
 use crate::retrace::{Initial, Leg};
 use crate::state::{State, States};
 use crate::state_hash::StateHash;
-use crate::step::{Action, Model, Stepper};
+use crate::step::Stepper;
 use crate::trial::Trial;
 
 /// The first thing in the beginning of a run that cannot have happened there.
@@ -70,8 +72,16 @@ impl Beginning<'_> {
 /// How a beginning ends that does not lead anywhere.
 pub(crate) enum Astray {
     Stray(Stray),
+    /// A bound was hit on the way.
+    Bounded(Bound),
     /// The last step of it violates something.
     Violated(Violation, Vec<Leg>),
+}
+
+impl From<Cut> for Astray {
+    fn from(Cut(by): Cut) -> Self {
+        Self::Bounded(by)
+    }
 }
 
 /// The states after all steps.
@@ -87,14 +97,14 @@ pub(crate) fn follow<T: StateHash>(
         let mut next = Successors { model, is_it: &is_it, states: Vec::new(), violated: None };
         for from in &states {
             let now = from.state.at(0);
-            stepper.try_all(&now, |trial| next.consider(from, &now, trial));
+            stepper.try_all(&now, |trial| next.consider(from, &now, trial))?;
         }
         if next.is_empty() {
             for from in &states {
                 let now = from.state.at(0);
                 for (at, timer) in now.extra().timers.all() {
                     let fire = Action::Fire { at, timer };
-                    stepper.try_one(&now, fire, &mut |trial| next.consider(from, &now, trial));
+                    stepper.try_one(&now, fire, &mut |trial| next.consider(from, &now, trial))?;
                 }
             }
             if !next.is_empty() && before.early.get().is_none() {

@@ -7,8 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::fingerprint::{ByThree, Three};
-use crate::machine::{Handled, Machine, NodeEvent};
-use crate::step::Action;
+use crate::model::{Action, Cut, Handled, Machine, NodeEvent};
 
 /// Asks the machine, and remembers what came of it.
 pub(crate) struct Handlers<'a, T> {
@@ -82,25 +81,29 @@ impl<'a, T> Handlers<'a, T> {
     }
 
     /// Every outcome of what happens, which has this key.
-    pub(crate) fn handle(&mut self, key: Three, what: impl FnOnce() -> Asked<T>) -> Outcomes {
+    pub(crate) fn handle(
+        &mut self,
+        key: Three,
+        what: impl FnOnce() -> Asked<T>,
+    ) -> Result<Outcomes, Cut> {
         if let Some(outcomes) = self.known.get(&key) {
-            return *outcomes;
+            return Ok(*outcomes);
         }
         self.learn(key, what())
     }
 
     #[cold]
-    fn learn(&mut self, key: Three, asked: Asked<T>) -> Outcomes {
+    fn learn(&mut self, key: Three, asked: Asked<T>) -> Result<Outcomes, Cut> {
         if let Some(handled) = self.shared.and_then(|it| it.find(key)) {
-            return self.remember(key, handled.iter().cloned());
+            return Ok(self.remember(key, handled.iter().cloned()));
         }
-        let handled = self.machine.handle(&asked.happening);
+        let handled = self.machine.handle(&asked.happening)?;
         if let Some(shared) = self.shared {
             shared.tell(key, &handled);
         }
         let outcomes = self.remember(key, handled.into_iter());
         self.asked.push((asked, outcomes));
-        outcomes
+        Ok(outcomes)
     }
 
     fn remember(&mut self, key: Three, handled: impl Iterator<Item = Handled>) -> Outcomes {

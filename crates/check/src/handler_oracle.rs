@@ -133,3 +133,22 @@ pub(crate) fn equal_to_its_copy<T: Clone + Eq + Debug>(
     let what = format!("{name} is not equal to a copy of itself: {value:?}, copied as {copy:?}");
     Err(Violation { property: "determinism", what })
 }
+
+/// Objects to a value that is equal to one kept before and shown in another way. Its `Eq` leaves
+/// out something that its `Debug` does not, and what is left out may decide the future: the search
+/// has followed only what comes of the one kept.
+pub(crate) fn shown_alike<T: Debug>(
+    name: &dyn std::fmt::Display,
+    kept: &T,
+    value: &T,
+) -> Result<(), Violation> {
+    let [one, other] = [kept, value].map(|it| format!("{it:?}"));
+    if one == other {
+        return Ok(());
+    }
+    let what = format!(
+        "{name} is equal to another and not the same: {one}, and {other}; its Eq leaves something \
+         out"
+    );
+    Err(Violation { property: "determinism", what })
+}

@@ -10,12 +10,13 @@ use std::time::{Duration, Instant};
 use vorrang_protocol::Violation;
 
 use crate::handler::Shared;
+use crate::model::{Cut, Model};
 use crate::obligations::may_close_a_loop;
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::{Ending, Leg};
 use crate::state::{State, States};
 use crate::state_hash::StateHash;
-use crate::step::{Model, Stepper, judge};
+use crate::step::{Stepper, judge};
 use crate::table::{Batch, News, Table};
 use crate::trial::{Parked, Trial};
 
@@ -205,7 +206,7 @@ impl<'a, T: StateHash> Level<'a, T> {
                 continue;
             }
             let first = steps;
-            stepper.try_all(&state, |trial| {
+            let tried = stepper.try_all(&state, |trial| {
                 match trial.handled.violation() {
                     None => findings.desk.put(index as u32, state.print, trial),
                     Some(violation) => findings.report(Found {
@@ -217,6 +218,10 @@ impl<'a, T: StateHash> Level<'a, T> {
                 }
                 steps += 1;
             });
+            if let Err(Cut(bound)) = tried {
+                self.stop(findings, bound);
+                return (index, steps);
+            }
         }
         (chunk.len(), steps)
     }

@@ -3,152 +3,30 @@
 //! The search itself knows nodes, messages, timers and monitors by their fingerprints alone, and is
 //! compiled once. The effects of an event are computed here, once; so a virtual call costs little.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use vorrang_protocol::{
-    Effect, Event, Monitor, NodeId, Obligation, Protocol, Refused, Situation, Violation,
+    Counter, Effect, Event, Message as _, Monitor, NodeId, Obligation, Protocol, Refused,
+    Situation, Violation,
 };
 
 use crate::catch_panic::catch_panic;
-use crate::channels::{Flying, sum};
+use crate::channels::Flying;
 use crate::choices::Choices;
-use crate::fingerprint::{Part, Print};
+use crate::fingerprint::{Part as Place, Print};
 use crate::handler_oracle::{self, HandlerResult, equal_to_its_copy, panicked};
 use crate::memory::Gauge;
-use crate::obligations::Obligations;
+use crate::model::{
+    Counts, Cut, EventKind, Handled, Lowering, Machine, NodeEvent, Obligations, Part, Rest,
+};
 use crate::parts::Parts;
 use crate::report::{Bound, Bounds};
+use crate::shift::{Shifts, commutes};
 use crate::state::Down;
 use crate::system::System;
 use crate::timers::TimerChange;
-
-/// The system that the search explores, as a trait object.
-pub(crate) trait Machine: Sync {
-    /// Every outcome of what happens to a node: one for every answer to the choices in it.
-    fn handle(&self, it: &NodeEvent) -> Vec<Handled>;
-    /// Whether a system may be left like that.
-    fn at_rest(&self, monitor: Print) -> Result<(), Violation>;
-    /// The open obligations.
-    fn dues(&self, monitor: Print) -> Obligations;
-    /// Whether there are invariants.
-    fn is_guarded(&self) -> bool;
-    /// Judges nodes, those down among them, and letters in flight by the invariants.
-    fn judge(&self, nodes: &[Print], down: Down, letters: &[Print]) -> Result<(), Violation>;
-    /// The memory that nodes, messages and monitors take.
-    fn bytes(&self) -> u64;
-    /// Why some outcomes were left out, if any were: there is no memory or no time for more.
-    fn cut(&self) -> Option<Bound>;
-    /// The memory gauge of the process.
-    fn gauge(&self) -> &Gauge;
-}
-
-/// An event at a node.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct NodeEvent {
-    pub(crate) at: NodeId,
-    pub(crate) node: Print,
-    pub(crate) monitor: Print,
-    pub(crate) what: EventKind,
-}
-
-/// The kinds of events at a node.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum EventKind {
-    /// A message to it is lost, or comes to it when it is down.
-    Nothing,
-    Start,
-    Restart,
-    Crash,
-    /// This command of this list of the plan is given.
-    Command {
-        list: usize,
-        given: u32,
-    },
-    /// The letter of this print arrives.
-    Envelope(Print),
-    /// The timer of this print runs out.
-    Timer(Print),
-}
-
-/// The result of an event, with one answer to each of its choices. Data that every step needs is
-/// inline; rare data is stored elsewhere.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Handled {
-    pub(crate) node: Print,
-    pub(crate) monitor: Print,
-    /// By how much node and monitor change the print of a state.
-    pub(crate) gain: Print,
-    /// The sum of the prints of all that was sent.
-    pub(crate) sum: Print,
-    pub(crate) sent: Box<[Flying]>,
-    /// Whether the application was told anything.
-    pub(crate) heard: bool,
-    rest: Option<Box<Rest>>,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-struct Rest {
-    choices: Vec<u32>,
-    timers: Vec<TimerChange>,
-    violation: Option<Violation>,
-}
-
-impl Handled {
-    /// Nothing came of it.
-    fn nothing(it: &NodeEvent) -> Self {
-        Self::new(it, it.node, it.monitor, Vec::new(), false, Rest::default())
-    }
-
-    /// Something went wrong before anything came of it.
-    fn failed(it: &NodeEvent, choices: Vec<u32>, violation: Violation) -> Self {
-        let rest = Rest { choices, timers: Vec::new(), violation: Some(violation) };
-        Self::new(it, it.node, it.monitor, Vec::new(), false, rest)
-    }
-
-    fn new(
-        it: &NodeEvent,
-        node: Print,
-        monitor: Print,
-        sent: Vec<Flying>,
-        heard: bool,
-        rest: Rest,
-    ) -> Self {
-        Self {
-            node,
-            monitor,
-            gain: node - it.node + monitor - it.monitor,
-            sum: sum(&sent),
-            sent: sent.into(),
-            heard,
-            rest: (rest != Rest::default()).then(|| Box::new(rest)),
-        }
-    }
-
-    pub(crate) fn choices(&self) -> &[u32] {
-        self.rest.as_ref().map_or(&[], |it| &it.choices)
-    }
-
-    pub(crate) fn timers(&self) -> &[TimerChange] {
-        self.rest.as_ref().map_or(&[], |it| &it.timers)
-    }
-
-    /// The memory that it takes.
-    pub(crate) fn bytes(&self) -> usize {
-        let rest = self.rest.as_ref().map_or(0, |it| {
-            size_of::<Rest>()
-                + size_of_val(&it.choices[..])
-                + size_of_val(&it.timers[..])
-                + it.violation.as_ref().map_or(0, |it| it.what.len())
-        });
-        size_of::<Self>() + size_of_val(&*self.sent) + rest
-    }
-
-    /// The violation, if any. Then the run ends here.
-    pub(crate) fn violation(&self) -> Option<&Violation> {
-        self.rest.as_ref()?.violation.as_ref()
-    }
-}
 
 /// A message and what surrounds it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -173,6 +51,11 @@ pub(crate) struct Typed<'a, P: Protocol, M> {
     most_bytes: u64,
     time: Option<Duration>,
     cut: OnceLock<Bound>,
+    does_shift: bool,
+    shifts: Shifts,
+    is_unbounded: AtomicBool,
+    /// Whether what is equal must also be shown alike.
+    compares_shown: AtomicBool,
     gauge: Gauge,
 }
 
@@ -185,10 +68,42 @@ where
         let most_bytes = bounds.memory_bytes.unwrap_or(u64::MAX);
         let (shelf, cut, gauge) = (Parts::default(), OnceLock::new(), Gauge::new());
         // Other events have other fingerprints.
-        for occasion in [Part::Nothing, Part::Start, Part::Crash, Part::Restart] {
+        for occasion in [Place::Nothing, Place::Start, Place::Crash, Place::Restart] {
             shelf.keep(Print::of(occasion, &()), Reserved);
         }
-        Self { system, shelf, most_bytes, time: bounds.time, cut, gauge }
+        let [is_unbounded, compares_shown] = [false; 2].map(AtomicBool::new);
+        let time = bounds.time;
+        let (does_shift, shifts) = (system.shifts(), Shifts::default());
+        Self {
+            system,
+            does_shift,
+            shelf,
+            most_bytes,
+            time,
+            cut,
+            shifts,
+            is_unbounded,
+            compares_shown,
+            gauge,
+        }
+    }
+
+    /// The bound that is hit, if any is, with so many bytes besides those counted.
+    fn hit(&self, bytes: u64) -> Option<Bound> {
+        if self.is_unbounded.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.gauge.look();
+        let is_too_much = self.gauge.read(bytes + self.bytes()) > self.most_bytes;
+        let is_too_late = self.time.is_some_and(|time| self.gauge.elapsed() >= time);
+        let bound = match (is_too_much, is_too_late) {
+            (true, _) => Bound::Memory,
+            (false, true) => Bound::Time,
+            (false, false) => return None,
+        };
+        // Several threads may report: the search ends either way.
+        let _ = self.cut.set(bound);
+        Some(bound)
     }
 
     /// The nodes before they start, and the monitor.
@@ -198,8 +113,12 @@ where
         (nodes, self.keep_monitor(self.system.monitor.clone()))
     }
 
+    fn envelope(&self, print: Print) -> Arc<Envelope<P::Message, M::Tag>> {
+        self.shelf.get(print)
+    }
+
     pub(crate) fn letter(&self, print: Print) -> (NodeId, NodeId, P::Message) {
-        let letter = self.shelf.get::<Envelope<P::Message, M::Tag>>(print);
+        let letter = self.envelope(print);
         (letter.from, letter.to, letter.message.clone())
     }
 
@@ -223,19 +142,23 @@ where
 
     /// The print of a command of the plan.
     pub(crate) fn keep_command(&self, command: &P::Command) -> Print {
-        self.shelf.keep(Print::of(Part::Command, command), command.clone())
+        self.shelf.keep(Print::of(Place::Command, command), command.clone())
     }
 
     fn keep_timer(&self, timer: P::Timer) -> Print {
-        self.shelf.keep(Print::of(Part::Timer, &timer), timer)
+        self.shelf.keep(Print::of(Place::Timer, &timer), timer)
     }
 
     fn keep_node(&self, at: NodeId, node: P) -> Print {
-        self.shelf.keep(Print::of(Part::Node(at.index()), &node), node)
+        self.shelf.keep(Print::of(Place::Node(at.index()), &node), node)
+    }
+
+    fn keep_letter(&self, letter: Envelope<P::Message, M::Tag>) -> Print {
+        self.shelf.keep(Print::of(Place::Message, &letter), letter)
     }
 
     fn keep_monitor(&self, monitor: M) -> Print {
-        self.shelf.keep(Print::of(Part::Monitor, &monitor), monitor)
+        self.shelf.keep(Print::of(Place::Monitor, &monitor), monitor)
     }
 
     /// The event as the handler sees it, and the tag of the message if one arrives; a crash has no
@@ -267,6 +190,9 @@ where
         let node = self.shelf.get::<P>(it.node);
         let deed = handler_oracle::act(it.at, &*node, event, choices)?;
         let made = choices.made();
+        if self.does_shift {
+            commutes(it.at, &*node, event, &deed, &made)?;
+        }
         self.judge(it, || self.show(it, event, tag, &deed, &made))
     }
 
@@ -278,7 +204,11 @@ where
             let mut monitor = M::clone(&self.shelf.get(it.monitor));
             monitor.on_crash(it.at);
             let (node, monitor) = (self.keep_node(it.at, kept.clone()), self.keep_monitor(monitor));
-            Handled::new(it, node, monitor, Vec::new(), false, Rest::default())
+            let mut rest = Rest::default();
+            if self.compares_shown.load(Ordering::Relaxed) {
+                rest.violation = self.shown_alike(it.at, node, &kept).err();
+            }
+            Handled::new(it, node, monitor, Vec::new(), false, rest)
         })
     }
 
@@ -341,10 +271,22 @@ where
                 what: format!("node {} refused a command of the plan: {why}", it.at),
             });
         }
-        let Ledger { monitor, sent, timers, heard, violation, .. } = ledger;
+        let Ledger { monitor, sent, timers, heard, mut violation, .. } = ledger;
         let node = self.keep_node(it.at, deed.node.clone());
+        let kept = self.keep_monitor(monitor.clone());
+        if self.compares_shown.load(Ordering::Relaxed) {
+            let alike = self.shown_alike(it.at, node, &deed.node);
+            let alike = alike.and_then(|()| {
+                handler_oracle::shown_alike(&"the monitor", &*self.shelf.get::<M>(kept), &monitor)
+            });
+            violation = violation.or(alike.err());
+        }
         let rest = Rest { choices: choices.to_vec(), timers, violation };
-        Handled::new(it, node, self.keep_monitor(monitor), sent, heard, rest)
+        Handled::new(it, node, kept, sent, heard, rest)
+    }
+
+    fn shown_alike(&self, at: NodeId, kept: Print, node: &P) -> Result<(), Violation> {
+        handler_oracle::shown_alike(&format_args!("node {at}"), &*self.shelf.get::<P>(kept), node)
     }
 }
 
@@ -353,12 +295,12 @@ where
     P: Protocol,
     M: Monitor<Command = P::Command, Notice = P::Notice>,
 {
-    fn handle(&self, it: &NodeEvent) -> Vec<Handled> {
+    fn handle(&self, it: &NodeEvent) -> Result<Vec<Handled>, Cut> {
         let Some((event, tag)) = self.event(it.what) else {
             let failed = |violation| Handled::failed(it, Vec::new(), violation);
             let is_crash = matches!(it.what, EventKind::Crash);
             let handled = if is_crash { self.crash(it) } else { Ok(Handled::nothing(it)) };
-            return vec![handled.unwrap_or_else(failed)];
+            return Ok(vec![handled.unwrap_or_else(failed)]);
         };
         let (mut all, mut bytes) = (Vec::new(), 0);
         let mut choices = Choices::default();
@@ -368,17 +310,13 @@ where
             let handled = handled.unwrap_or_else(failed);
             bytes += handled.bytes() as u64;
             all.push(handled);
-            self.gauge.look();
-            let is_too_much = self.gauge.read(bytes + self.bytes()) > self.most_bytes;
-            if is_too_much || self.time.is_some_and(|time| self.gauge.elapsed() >= time) {
-                // Several threads may report: the search ends either way.
-                let bound = if is_too_much { Bound::Memory } else { Bound::Time };
-                let _ = self.cut.set(bound);
-                return all;
-            }
+            let bound = self.hit(bytes);
             // A handler that chooses differently each time may choose for ever.
             if choices.has_strayed() || !choices.advance() {
-                return all;
+                return Ok(all);
+            }
+            if let Some(bound) = bound {
+                return Err(Cut(bound));
             }
         }
     }
@@ -415,6 +353,23 @@ where
         })
     }
 
+    fn dues_again(&self, monitor: Print) -> Result<(), Violation> {
+        let (dues, again) = (self.dues(monitor), self.dues(monitor));
+        if dues == again {
+            return Ok(());
+        }
+        let monitor = self.shelf.get::<M>(monitor);
+        let what = format!(
+            "the monitor {monitor:?} is not deterministic: asked once more what is owed, it said \
+             {again}, not {dues}"
+        );
+        Err(Violation { property: "determinism", what })
+    }
+
+    fn compare_shown(&self, does: bool) {
+        self.compares_shown.store(does, Ordering::Relaxed);
+    }
+
     fn is_guarded(&self) -> bool {
         !self.system.demands.invariants.is_empty()
     }
@@ -432,12 +387,45 @@ where
         told.unwrap_or_else(|panic| Err(panicked(&"an invariant", &panic)))
     }
 
+    fn counts(&self, part: Part) -> Arc<Counts> {
+        self.shifts.counts(part, |see| match part {
+            Part::Node(_, print) => P::clone(&self.shelf.get(print)).counters(see),
+            Part::Letter(print) => {
+                let (from, to, mut message) = self.letter(print);
+                message.counters(from, to, see);
+            }
+        })
+    }
+
+    fn lowered(&self, part: Part, lowering: &Lowering) -> Print {
+        let ours = self.counts(part);
+        // What is not in it makes no difference.
+        let is_ours = |it: &&(Counter, u64, u64)| ours.binary_search(&(it.0, it.1)).is_ok();
+        let lowering = lowering.iter().filter(is_ours).copied().collect();
+        self.shifts.lowered(part, lowering, |lower| match part {
+            Part::Node(at, print) => {
+                let mut node = P::clone(&self.shelf.get(print));
+                node.counters(lower);
+                self.keep_node(at, node)
+            }
+            Part::Letter(print) => {
+                let mut letter = Envelope::clone(&self.envelope(print));
+                letter.message.counters(letter.from, letter.to, lower);
+                self.keep_letter(letter)
+            }
+        })
+    }
+
     fn bytes(&self) -> u64 {
         self.shelf.bytes()
     }
 
     fn cut(&self) -> Option<Bound> {
         self.cut.get().copied()
+    }
+
+    fn lift_bounds(&self) {
+        self.is_unbounded.store(true, Ordering::Relaxed);
     }
 
     fn gauge(&self) -> &Gauge {
@@ -494,7 +482,11 @@ where
         }
         let tag = self.monitor.on_send(from);
         let letter = Envelope { from, to, message: message.clone(), tag };
-        let print = self.machine.shelf.keep(Print::of(Part::Message, &letter), letter);
+        let print = self.machine.keep_letter(letter);
+        if self.machine.compares_shown.load(Ordering::Relaxed) && self.violation.is_none() {
+            let kept = self.machine.letter(print).2;
+            self.violation = handler_oracle::shown_alike(&"a message", &kept, message).err();
+        }
         self.sent.push(Flying { print, from, to });
     }
 }

@@ -5,48 +5,21 @@
 //! property as one that stops there. And the next command of a script, which waits for rest or for
 //! a pause in the traffic.
 
-use vorrang_protocol::{NodeId, Obligation, Order, Violation};
+use vorrang_protocol::{NodeId, Obligation, Order};
 
 use crate::fingerprint::Print;
+use crate::lowest::lowest_letter;
+use crate::model::{Action, Model};
 use crate::state::State;
 use crate::state_hash::StateHash;
-use crate::step::{Action, Model, holds_back, is_bound, letter};
+use crate::step::{holds_back, is_bound, letter};
 use crate::timers::TimerChange;
 use crate::trial::Trial;
 
-/// The obligations that the monitor lists.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub(crate) struct Obligations {
-    /// Each once, in order.
-    pub(crate) owed: Vec<Obligation>,
-    /// The violation that it would report at rest, if any.
-    pub(crate) objection: Option<&'static str>,
-}
-
-impl Obligations {
-    pub(crate) fn new(mut owed: Vec<Obligation>, objection: Option<Violation>) -> Self {
-        owed.sort_unstable();
-        owed.dedup();
-        Self { owed, objection: objection.map(|it| it.property) }
-    }
-
-    /// The property that would be violated at rest, if that is not about a debt.
-    pub(crate) fn other_objection(&self) -> Option<&'static str> {
-        self.objection.filter(|&it| self.owed.iter().all(|debt| debt.property != it))
-    }
-
-    /// Whether a loop through two such states may leave an obligation open throughout.
-    fn share(&self, other: &Self) -> bool {
-        // A state with an objection of its own may lie elsewhere on the way into the loop.
-        let objects = self.objection.is_some() && other.objection.is_some();
-        objects || self.owed.iter().any(|it| other.owed.contains(it))
-    }
-}
-
 /// Whether a step to a known state may be part of a loop in which an obligation is open throughout.
 ///
-/// Commands and faults are part of no loop: there are only so many of each, and none is ever
-/// given back.
+/// Faults are part of no loop, and commands only if an application asks for ever: there are only so
+/// many of each, and none is ever given back.
 pub(crate) fn may_close_a_loop<T: StateHash>(
     model: Model<'_>,
     state: &State<'_, T>,
@@ -54,8 +27,8 @@ pub(crate) fn may_close_a_loop<T: StateHash>(
 ) -> bool {
     let can_repeat = match trial.action {
         Action::Deliver { .. } | Action::Fire { .. } => true,
+        Action::Command { list } => model.agenda.is_endless(list),
         Action::Start(_)
-        | Action::Command { .. }
         | Action::Crash(_)
         | Action::Restart(_)
         | Action::Lose { .. }
@@ -85,11 +58,7 @@ pub(crate) enum PendingObligation {
 }
 
 /// Whether a step may fulfil an obligation: it is bound to be taken eventually.
-pub(crate) fn counts_as_help<T: StateHash>(
-    model: Model<'_>,
-    state: &State<'_, T>,
-    action: Action,
-) -> bool {
+fn counts_as_help<T: StateHash>(model: Model<'_>, state: &State<'_, T>, action: Action) -> bool {
     match action {
         Action::Deliver { .. } | Action::Fire { .. } => true,
         Action::Command { list } => is_bound(model.agenda, state, list),
@@ -111,26 +80,40 @@ pub(crate) enum Label {
     Timer(NodeId, Print),
     /// The next command of a list.
     Command(usize),
+    /// The next command of a list that an application need not give: no help comes of it, and
+    /// fairness does not ask for it.
+    Wish(usize),
 }
 
-/// The fairness class of a step that may fulfil obligations.
-pub(crate) fn label<T: StateHash>(model: Model<'_>, state: &State<'_, T>, action: Action) -> Label {
-    match action {
+/// The fairness class of a step that may be part of a loop or fulfil obligations.
+pub(crate) fn label<T: StateHash>(
+    model: Model<'_>,
+    state: &State<'_, T>,
+    action: Action,
+) -> Option<Label> {
+    let is_help = counts_as_help(model, state, action);
+    Some(match action {
         Action::Deliver { place } => {
             let message = state.flight.at(place);
             match model.pace.order {
                 Order::Fifo => Label::Link(message.from, message.to),
+                Order::Any if model.shifts => {
+                    let letter = letter(model, state, message.print);
+                    Label::Envelope(lowest_letter(model.machine, letter))
+                }
                 Order::Any => Label::Envelope(letter(model, state, message.print)),
             }
         }
         Action::Fire { at, timer } => Label::Timer(at, timer),
-        Action::Command { list } => Label::Command(list),
+        Action::Command { list } if is_help => Label::Command(list),
+        Action::Command { list } if model.agenda.is_endless(list) => Label::Wish(list),
         Action::Start(_)
+        | Action::Command { .. }
         | Action::Crash(_)
         | Action::Restart(_)
         | Action::Lose { .. }
-        | Action::Duplicate { .. } => unreachable!("no help comes of {action:?}"),
-    }
+        | Action::Duplicate { .. } => return None,
+    })
 }
 
 /// The timers that a step sets again or cancels.

@@ -6,6 +6,10 @@ use vorrang_protocol::NodeId;
 
 use crate::fingerprint::Print;
 
+/// As a number of turns: a node asks again for ever. Then a run may go on for ever, and the search
+/// comes to an end only if finitely many states can be told apart.
+pub const FOREVER: u32 = u32::MAX;
+
 /// The plan of the applications.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub enum Plan<C> {
@@ -26,7 +30,7 @@ pub enum Plan<C> {
     /// Every node takes turns: it asks, waits to be told that it may, and leaves. As
     /// [`PerNode`](Self::PerNode), but kept as numbers, since turns may be many.
     Turns {
-        /// How often each node asks, and how.
+        /// How often each node asks, or [`FOREVER`], and how.
         turns: Vec<(u32, C)>,
         /// How nodes leave.
         leave: C,
@@ -46,7 +50,7 @@ impl<C: Clone> Plan<C> {
     ///
     /// # Panics
     ///
-    /// If a node that stays is not there.
+    /// If a node that stays is not there or asks for ever.
     pub fn turns_with(
         turns: impl IntoIterator<Item = (u32, C)>,
         leave: &C,
@@ -59,6 +63,7 @@ impl<C: Clone> Plan<C> {
                 node.index() < nodes,
                 "node {node} is to stay, but there are only {nodes} nodes"
             );
+            assert!(turns[node.index()].0 != FOREVER, "node {node} is to stay and to ask for ever");
         }
         Self::Turns { turns, leave: leave.clone(), stay: stay.to_vec() }
     }
@@ -136,6 +141,14 @@ impl<C> Plan<C> {
         }
     }
 
+    /// Whether some node asks for ever.
+    pub fn goes_on_for_ever(&self) -> bool {
+        match self {
+            Self::Turns { turns, .. } => turns.iter().any(|it| it.0 == FOREVER),
+            Self::PerNode(_) | Self::Script(_) | Self::InLulls(_) => false,
+        }
+    }
+
     /// A command that is on the agenda.
     pub(crate) fn command(&self, list: usize, given: u32) -> &C {
         match self {
@@ -180,7 +193,10 @@ impl<C> Plan<C> {
                     let ask = Item { at: NodeId(at), print: print(ask), ..ASK };
                     let leave = Item { at: NodeId(at), print: print(leave), ..LEAVE };
                     let stays = *count > 0 && stay.contains(&NodeId(at));
-                    List::turns([ask, leave], 2 * u64::from(*count) - u64::from(stays))
+                    match *count {
+                        FOREVER => List { items: vec![ask, leave], len: 2, is_endless: true },
+                        count => List::turns([ask, leave], 2 * u64::from(count) - u64::from(stays)),
+                    }
                 };
                 Agenda { lists: (0..).zip(turns).map(list).collect(), waits_for: None }
             }
@@ -216,6 +232,8 @@ struct List {
     /// May be more than places can count. No search comes so far: each command is a step, and
     /// steps are counted in as many bits.
     len: u64,
+    /// Whether it begins anew after its last command, as if none had been given.
+    is_endless: bool,
 }
 
 /// A multiple of what repeats itself, and so many that to look one up is to index.
@@ -224,12 +242,18 @@ const MOST_ITEMS: u64 = 1 << 10;
 impl List {
     fn of(items: Vec<Item>) -> Self {
         let len = items.len() as u64;
-        Self { items, len }
+        Self { items, len, is_endless: false }
     }
 
     fn turns(turn: [Item; 2], len: u64) -> Self {
         let items = turn.into_iter().cycle().take(len.min(MOST_ITEMS) as usize).collect();
-        Self { items, len }
+        Self { items, len, is_endless: false }
+    }
+
+    /// The place after so many commands.
+    #[inline]
+    fn wrapped(&self, given: u32) -> u32 {
+        if self.is_endless { given % self.items.len() as u32 } else { given }
     }
 
     #[inline]
@@ -269,6 +293,11 @@ impl Agenda {
         (place.ready || self.is_script()).then_some(*item)
     }
 
+    /// Whether this list never ends.
+    pub(crate) fn is_endless(&self, list: usize) -> bool {
+        self.lists[list].is_endless
+    }
+
     /// Whether the command that the list is at goes on with one that was given.
     pub(crate) fn goes_on(&self, list: usize, place: Place) -> bool {
         place.given > 0 && self.lists[list].get(place.given).is_some_and(|it| it.goes_on)
@@ -288,7 +317,7 @@ impl Agenda {
         if commanded {
             let waits = self.lists[list].get(place.given).is_some_and(|item| item.then_wait);
             place.ready = !waits;
-            place.given += 1;
+            place.given = self.lists[list].wrapped(place.given + 1);
         }
         // A notice moves no script on.
         place.ready |= heard || self.is_script();
@@ -303,7 +332,7 @@ impl Agenda {
         let list = at.index();
         let mut given = places[list].given;
         while self.lists[list].get(given).is_some_and(|item| item.goes_on) {
-            given += 1;
+            given = self.lists[list].wrapped(given + 1);
         }
         (list, Place { given, ready: true })
     }
@@ -343,7 +372,7 @@ mod tests {
 
     #[test]
     fn turns_without_number_take_no_room_and_go_on_as_they_began() {
-        let plan = Plan::turns(&[u32::MAX, 1000], &'a', &'r');
+        let plan = Plan::turns(&[FOREVER - 1, 1000], &'a', &'r');
         let agenda = plan.agenda(|it| of(*it));
         for given in [0, 1, 1022, 1023, 1024, 1025, 5_000_000, u32::MAX] {
             let asked = if given.is_multiple_of(2) { 'a' } else { 'r' };
@@ -353,6 +382,24 @@ mod tests {
             assert_eq!(next(&agenda, 1, place).is_some(), given < 2000, "{given}");
         }
         assert!(agenda.lists.iter().all(|list| list.items.len() <= 2000));
+    }
+
+    #[test]
+    fn who_asks_for_ever_stands_again_where_it_began() {
+        let plan = Plan::turns(&[FOREVER, 1], &'a', &'r');
+        let agenda = plan.agenda(|it| of(*it));
+        let mut places = agenda.first_places();
+        for _ in 0..3 {
+            assert_eq!(next(&agenda, 0, places[0]), Some((0, of('a'))));
+            assert!(!agenda.goes_on(0, places[0]), "it need not ask");
+            places[0] = agenda.advance(NodeId(0), &places, true, true).1;
+            assert_eq!(next(&agenda, 0, places[0]), Some((0, of('r'))));
+            assert!(agenda.goes_on(0, places[0]), "it must leave");
+            assert_eq!(agenda.skip(NodeId(0), &places), (0, PLACE), "or crash");
+            places[0] = agenda.advance(NodeId(0), &places, true, false).1;
+            assert_eq!(places[0], PLACE);
+        }
+        assert!(agenda.is_endless(0) && !agenda.is_endless(1) && plan.goes_on_for_ever());
     }
 
     fn next(agenda: &Agenda, list: usize, place: Place) -> Option<(u32, Print)> {

@@ -110,6 +110,13 @@ pub enum Bound {
     Interruption,
     /// Only so many random walks were taken: see [`walk`](crate::walk()).
     Walks,
+    /// No bound of the search, but of what it can tell: every state was reached, nothing was
+    /// violated, and something can still come only if timers of a node run out in one of several
+    /// orders. States have no clocks, so it is unknown whether a clock allows that one.
+    Clocks,
+    /// The same: where nodes ask for ever, a loop was found up to a shift of counters that no run
+    /// goes round in the numbers that it has.
+    Counters,
 }
 
 /// The verdict.

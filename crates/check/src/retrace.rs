@@ -4,18 +4,20 @@
 //! going from the initial state along those fingerprints and taking, at each, the first step that
 //! leads to the next.
 
-use std::vec;
+use std::{mem, vec};
 
-use vorrang_protocol::{Monitor, Occurrence, Protocol, Transition};
+use vorrang_protocol::{Monitor, Occurrence, Order, Protocol, Transition};
 
 use crate::fingerprint::Print;
 use crate::handler::Asked;
-use crate::machine::{EventKind, NodeEvent, Typed};
-use crate::obligations::{Label, counts_as_help, label};
+use crate::lowest::lowest_print;
+use crate::machine::Typed;
+use crate::model::{Action, EventKind, Model, NodeEvent};
+use crate::obligations::{Label, label};
 use crate::run::{Move, Start};
 use crate::state::{State, States};
 use crate::state_hash::StateHash;
-use crate::step::{Action, Model, Stepper, happening, letter};
+use crate::step::{Stepper, happening, letter};
 use crate::trial::Trial;
 
 /// A state before its first step, with how its nodes came up.
@@ -100,9 +102,12 @@ pub(crate) fn retrace<'a, T: StateHash>(
     state: T,
     last: Option<Leg>,
 ) -> Result<Way, Way> {
+    let mut plain = Stepper::new(Model { shifts: false, ..model });
+    let stepper = if model.shifts { &mut plain } else { stepper };
     let (mut walk, starts, arrived) = Walk::to(model, stepper, initial, parent, state);
-    if arrived {
-        walk.legs.extend(last);
+    if arrived && let Some(last) = last {
+        let last = walk.in_its_numbers(model, last);
+        walk.legs.push(last);
     }
     let way = Way { starts, legs: walk.legs, repeats_from: None };
     if arrived { Ok(way) } else { Err(way) }
@@ -120,10 +125,20 @@ pub(crate) fn retrace_round<'a, T: StateHash>(
     state: T,
     (stem, around): (&[Next<T>], &[Next<T>]),
 ) -> Result<Way, Way> {
+    let mut plain = Stepper::new(Model { shifts: false, ..model });
+    let stepper = if model.shifts { &mut plain } else { stepper };
     let (mut walk, starts, mut arrived) = Walk::to(model, stepper, initial, parent, state);
     arrived = arrived && stem.iter().all(|next| walk.go(model, next));
     let repeats_from = (!around.is_empty()).then_some(walk.legs.len());
-    arrived = arrived && around.iter().all(|next| walk.go(model, next));
+    let mut ignored = walk.letters();
+    for next in around {
+        arrived = arrived && walk.go(model, next);
+        let (now, arrives) = (walk.letters(), walk.legs.last().and_then(|leg| leg.letter));
+        ignored.retain(|it| now.contains(it) && arrives != Some(*it));
+    }
+    // Up to a shift, messages are told apart only by what is the same in all their shifts; so one of
+    // them may have been ignored all the way round.
+    arrived &= !model.shifts || model.pace.order == Order::Fifo || ignored.is_empty();
     let way = Way { starts, legs: walk.legs, repeats_from: repeats_from.filter(|_| arrived) };
     if arrived { Ok(way) } else { Err(way) }
 }
@@ -157,25 +172,51 @@ impl<'a, 's, T: StateHash> Walk<'a, 's, T> {
         (walk, starts, arrived)
     }
 
+    /// The messages in flight.
+    fn letters(&self) -> Vec<Print> {
+        self.state.at(0).flight.iter().map(|it| it.print).collect()
+    }
+
+    /// The last step of a run that ends in a violation, which was taken from the lowest of the
+    /// states that differ in a shift, as it is taken here.
+    fn in_its_numbers(&mut self, model: Model<'_>, last: Leg) -> Leg {
+        if !model.shifts {
+            return last;
+        }
+        let (mut found, now) = (None, self.state.at(0));
+        let tried = self.stepper.try_all(&now, |trial| {
+            let leg = Leg::of(model, &now, &trial);
+            let is_it = leg.happening.at == last.happening.at
+                && leg.choices == last.choices
+                && mem::discriminant(&leg.action) == mem::discriminant(&last.action);
+            if found.is_none() && is_it && trial.handled.violation().is_some() {
+                found = Some(leg);
+            }
+        });
+        found.filter(|_| tried.is_ok()).unwrap_or(last)
+    }
+
     /// Takes the first step that leads there, if there is one.
     fn go(&mut self, model: Model<'_>, (next, wanted): &Next<T>) -> bool {
         let (mut found, now) = (None, self.state.at(0));
         let is_wanted = |trial: &Trial<'_, T>| {
-            wanted.is_none_or(|wanted| {
-                counts_as_help(model, &now, trial.action)
-                    && label(model, &now, trial.action) == wanted
-            })
+            wanted.is_none_or(|wanted| label(model, &now, trial.action) == Some(wanted))
         };
-        self.stepper.try_all(&now, |trial| {
-            let leads_there = trial.handled.violation().is_none() && trial.print == *next;
-            if found.is_none() && leads_there && is_wanted(&trial) {
+        let tried = self.stepper.try_all(&now, |trial| {
+            let is_fine = trial.handled.violation().is_none();
+            let may_be_it = is_fine && (model.shifts || trial.print == *next);
+            if found.is_none() && may_be_it && is_wanted(&trial) {
                 let mut successor = States::default();
                 let leg = Leg::of(model, &now, &trial);
                 trial.build(&mut successor);
-                found = Some((leg, successor));
+                // The run is told in the numbers that it has, and found by those without shifts.
+                if !model.shifts || lowest_print(model, &successor.at(0)) == *next {
+                    found = Some((leg, successor));
+                }
             }
         });
-        let Some((leg, successor)) = found else { return false };
+        // Nothing is cut any more when a run is gone again.
+        let Some((leg, successor)) = found.filter(|_| tried.is_ok()) else { return false };
         self.legs.push(leg);
         self.state = successor;
         true

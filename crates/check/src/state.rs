@@ -206,6 +206,20 @@ impl<T: StateHash> States<T> {
         self.flights.extend(flight.iter());
     }
 
+    /// One state that is like this one but for nodes and messages.
+    pub(crate) fn like(
+        state: &State<'_, T>,
+        nodes: Vec<Print>,
+        flights: Vec<Flying>,
+        order: Order,
+    ) -> Self {
+        let mut states = Self::default();
+        states.push_copy(state);
+        (states.nodes, states.flights) = (nodes, flights);
+        states.heads[0].print = states.at(0).print_from_scratch(order);
+        states
+    }
+
     /// Forgets all of them, and keeps their memory for others.
     pub(crate) fn clear(&mut self) {
         self.heads.clear();

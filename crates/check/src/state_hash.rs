@@ -133,11 +133,11 @@ mod tests {
     use crate::explore::{How, search};
     use crate::follow::Beginning;
     use crate::machine::Typed;
+    use crate::model::Model;
     use crate::parts::Parts;
     use crate::plan::Plan;
     use crate::report::{Answer, Bounds};
     use crate::state::First;
-    use crate::step::Model;
     use crate::system::{Faults, Liveness, System};
     use crate::timers::Pace;
 
@@ -205,7 +205,7 @@ mod tests {
         let agenda = system.plan.agenda(|command| machine.keep_command(command));
         let pace = Pace { within_ns: None, order, slips: &Parts::default() };
         let liveness = Liveness::default();
-        let model = Model { machine: &machine, agenda: &agenda, pace, liveness };
+        let model = Model { machine: &machine, agenda: &agenda, pace, liveness, shifts: false };
         let (nodes, monitor) = machine.first();
         let first = First { nodes, monitor, faults: Faults::NONE };
         let (is_at, addressee, early) = (&|_, _: &_| false, &|_| None, Cell::new(None));

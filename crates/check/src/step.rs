@@ -4,43 +4,12 @@ use vorrang_protocol::{NodeId, Violation};
 
 use crate::fingerprint::{Part, Print, Three};
 use crate::handler::{Asked, Handlers, Shared};
-use crate::machine::{EventKind, Handled, Machine, NodeEvent};
+use crate::model::{Action, Cut, EventKind, Handled, Model, NodeEvent};
 use crate::plan::{Agenda, Item, Pause};
 use crate::state::{Down, Extra, State};
 use crate::state_hash::StateHash;
-use crate::system::{Faults, Liveness};
-use crate::timers::Pace;
+use crate::system::Faults;
 use crate::trial::{Parked, Trial};
-
-/// Something that can happen in a state.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Action {
-    /// A node comes up. Not a step of a run: it makes the initial states.
-    Start(NodeId),
-    /// The next command of this list of the plan is given.
-    Command { list: usize },
-    /// The message at this place in flight arrives.
-    Deliver { place: usize },
-    /// A timer runs out.
-    Fire { at: NodeId, timer: Print },
-    /// A node crashes.
-    Crash(NodeId),
-    /// A node comes up again.
-    Restart(NodeId),
-    /// The message at this place is lost.
-    Lose { place: usize },
-    /// The message at this place arrives, and will arrive again.
-    Duplicate { place: usize },
-}
-
-/// The model that is searched, without types of the algorithm.
-#[derive(Clone, Copy)]
-pub(crate) struct Model<'a> {
-    pub(crate) machine: &'a dyn Machine,
-    pub(crate) agenda: &'a Agenda,
-    pub(crate) pace: Pace<'a>,
-    pub(crate) liveness: Liveness,
-}
 
 /// Tries steps, and remembers what handlers did.
 pub(crate) struct Stepper<'a, T> {
@@ -59,29 +28,40 @@ impl<'a, T: StateHash> Stepper<'a, T> {
     }
 
     /// Tries every step of a state, in an order that depends on the state alone.
-    pub(crate) fn try_all(&mut self, state: &State<'_, T>, mut visit: impl FnMut(Trial<'_, T>)) {
+    ///
+    /// If a bound is hit on the way, only some were tried.
+    pub(crate) fn try_all(
+        &mut self,
+        state: &State<'_, T>,
+        mut visit: impl FnMut(Trial<'_, T>),
+    ) -> Result<(), Cut> {
         let Model { agenda, pace, .. } = self.model;
         for list in commands(agenda, state) {
-            self.try_one(state, Action::Command { list }, &mut visit);
+            self.try_one(state, Action::Command { list }, &mut visit)?;
         }
         for place in state.flight.deliverable(pace.order) {
-            self.try_one(state, Action::Deliver { place }, &mut visit);
+            self.try_one(state, Action::Deliver { place }, &mut visit)?;
         }
         if state.has_extra() {
-            self.try_extra(state, &mut visit);
+            self.try_extra(state, &mut visit)?;
         }
+        Ok(())
     }
 
     /// Actions that are possible only in a state with timers or faults.
     #[inline(never)]
-    fn try_extra(&mut self, state: &State<'_, T>, visit: &mut impl FnMut(Trial<'_, T>)) {
+    fn try_extra(
+        &mut self,
+        state: &State<'_, T>,
+        visit: &mut impl FnMut(Trial<'_, T>),
+    ) -> Result<(), Cut> {
         let Extra { timers, down, faults } = state.extra();
         for (at, timer) in self.model.pace.due(timers, state.flight) {
-            self.try_one(state, Action::Fire { at, timer }, visit);
+            self.try_one(state, Action::Fire { at, timer }, visit)?;
         }
         let Faults { crashes: _, restarts, losses, duplicates, severing, spared: _ } = *faults;
         if *faults == Faults::NONE {
-            return;
+            return Ok(());
         }
         for at in (0..state.nodes.len() as u32).map(NodeId) {
             let action = match down.has(at) {
@@ -89,16 +69,28 @@ impl<'a, T: StateHash> Stepper<'a, T> {
                 true if restarts > 0 => Action::Restart(at),
                 true | false => continue,
             };
-            self.try_one(state, action, visit);
+            self.try_one(state, action, visit)?;
         }
-        for place in state.flight.deliverable(self.model.pace.order) {
+        let order = self.model.pace.order;
+        for place in state.flight.deliverable(order) {
             if losses > 0 || severing && down.has(state.flight.at(place).from) {
-                self.try_one(state, Action::Lose { place }, visit);
+                self.try_one(state, Action::Lose { place }, visit)?;
             }
             if duplicates > 0 {
-                self.try_one(state, Action::Duplicate { place }, visit);
+                self.try_one(state, Action::Duplicate { place }, visit)?;
             }
         }
+        // What a crash takes along is gone when the node comes up again, and on a queue that may
+        // be messages behind others that are yet to arrive. Of a node that stays down, each can be
+        // lost when it has come to the front: nothing else tells when it was lost.
+        if severing && restarts > 0 {
+            for place in state.flight.behind_others(order) {
+                if down.has(state.flight.at(place).from) {
+                    self.try_one(state, Action::Lose { place }, visit)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether nothing is bound to happen in a state any more: only commands that the applications
@@ -130,18 +122,19 @@ impl<'a, T: StateHash> Stepper<'a, T> {
         state: &State<'_, T>,
         action: Action,
         visit: &mut impl FnMut(Trial<'_, T>),
-    ) {
+    ) -> Result<(), Cut> {
         let model = self.model;
         let (at, event) = what_happens(model, state, action);
         let key = Three(state.nodes[at.index()], state.monitor, event);
         let outcomes = self.handlers.handle(key, || {
             let (state, happening) = (state.print, happening(model, state, action));
             Asked { state, action, happening }
-        });
+        })?;
         for index in outcomes.indices() {
             let handled = self.handlers.outcome(index);
             visit(Trial::new(model, state, action, at, index, handled));
         }
+        Ok(())
     }
 
     /// Forgets what handlers did, if that has become much; then nothing that is parked can be

@@ -7,13 +7,13 @@ use vorrang_protocol::{NodeId, Order};
 
 use crate::channels::{Flight, Flying, sum_again};
 use crate::fingerprint::Print;
-use crate::machine::Handled;
+use crate::lowest::lowest;
+use crate::model::{Action, Handled, Model};
 use crate::plan::{Agenda, Place};
 use crate::state::{Down, Extra, Fresh, State, States, boxed, print_of_faults, print_of_place};
 use crate::state_hash::StateHash;
-use crate::step::{Action, Model};
 use crate::system::Faults;
-use crate::timers::{Change, Timers};
+use crate::timers::{Change, Pace, Timers};
 
 /// A step that was tried, and what it would change.
 #[derive(Debug)]
@@ -30,6 +30,8 @@ pub(crate) struct Trial<'s, T> {
     rare: Option<Box<Rare>>,
     /// The successor's.
     pub(crate) print: T,
+    /// The successor, where states are the same up to a shift of counters: the lowest.
+    lowest: Option<Box<States<T>>>,
 }
 
 /// A step that was tried, without what it takes to build the successor at once.
@@ -40,6 +42,7 @@ pub(crate) struct Parked<T> {
     pub(crate) index: u32,
     rare: Option<Box<Rare>>,
     print: T,
+    lowest: Option<Box<States<T>>>,
 }
 
 /// Changes by timers and faults only.
@@ -69,10 +72,23 @@ impl<'s, T: StateHash> Trial<'s, T> {
             state.has_extra() && is_rare(state.extra(), action) || !handled.timers().is_empty();
         let rare = is_rare.then(|| Box::new(Rare::new(model, state, action, at, handled)));
         let Model { agenda, pace, .. } = model;
-        let (order, print) = (pace.order, T::default());
-        let mut trial = Self { state, agenda, order, action, at, index, handled, rare, print };
+        let (order, print, lowest) = (pace.order, T::default(), None);
+        let mut trial =
+            Self { state, agenda, order, action, at, index, handled, rare, print, lowest };
         trial.print = trial.print_by_change();
-        trial
+        if model.shifts { trial.lower(model) } else { trial }
+    }
+
+    /// The same with the lowest of the successors that differ in a shift alone.
+    #[inline(never)]
+    fn lower(self, model: Model<'_>) -> Self {
+        let Self { state, agenda, order, action, at, index, handled, .. } = self;
+        let mut successor = States::default();
+        self.build(&mut successor);
+        let successor = lowest(model, &successor.at(0)).unwrap_or(successor);
+        let (print, rare) = (successor.at(0).print, None);
+        let lowest = Some(Box::new(successor));
+        Self { state, agenda, order, action, at, index, handled, rare, print, lowest }
     }
 
     pub(crate) fn take_up(
@@ -81,16 +97,16 @@ impl<'s, T: StateHash> Trial<'s, T> {
         handled: &'s Handled,
         parked: Parked<T>,
     ) -> Self {
-        let Parked { action, at, index, rare, print } = parked;
-        let Model { agenda, pace, .. } = model;
-        Self { state, agenda, order: pace.order, action, at, index, handled, rare, print }
+        let Parked { action, at, index, rare, print, lowest } = parked;
+        let Model { agenda, pace: Pace { order, .. }, .. } = model;
+        Self { state, agenda, order, action, at, index, handled, rare, print, lowest }
     }
 
     /// Puts it aside.
     #[inline]
     pub(crate) fn park(self) -> Parked<T> {
-        let Self { action, at, index, rare, print, .. } = self;
-        Parked { action, at, index, rare, print }
+        let Self { action, at, index, rare, print, lowest, .. } = self;
+        Parked { action, at, index, rare, print, lowest }
     }
 
     #[inline]
@@ -139,6 +155,10 @@ impl<'s, T: StateHash> Trial<'s, T> {
 
     /// Adds the state that the step leads to.
     pub(crate) fn build(self, states: &mut States<T>) {
+        if let Some(lowest) = &self.lowest {
+            states.push_copy(&lowest.at(0));
+            return;
+        }
         let place = self.place();
         let Self { state: old, order, action, at, handled, rare, print, .. } = self;
         let (node, monitor) = (handled.node, handled.monitor);

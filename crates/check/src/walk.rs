@@ -7,14 +7,15 @@
 
 use vorrang_protocol::Violation;
 
-use crate::explore::{Counted, Ended};
+use crate::ended::{Counted, Ended};
 use crate::fingerprint::{ByTotal, stirred};
 use crate::level::Clock;
+use crate::model::{Cut, Model};
 use crate::report::{Bound, Bounds, Progress};
 use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::state::{State, States};
 use crate::state_hash::StateHash;
-use crate::step::{Model, Stepper, judge};
+use crate::step::{Stepper, judge};
 
 /// How many random runs are taken, and which.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -142,7 +143,7 @@ impl<T: StateHash> Walker<'_, T> {
         let Self { model, stepper, random, steps, .. } = self;
         let (mut violated, mut picked, mut count) = (None, None, 0);
         stepper.make_room();
-        stepper.try_all(now, |trial| {
+        let tried = stepper.try_all(now, |trial| {
             *steps += 1;
             if let Some(violation) = trial.handled.violation() {
                 let last = || (violation.clone(), Leg::of(*model, now, &trial));
@@ -158,6 +159,7 @@ impl<T: StateHash> Walker<'_, T> {
         if let Some((violation, last)) = violated {
             return Err(found(violation, now, Some(last)));
         }
+        tried.map_err(|Cut(by)| Stop::Bounded(by))?;
         Ok(picked.map(|parked| {
             let mut next = States::default();
             stepper.take_up(now, parked).build(&mut next);
@@ -207,6 +209,7 @@ impl<T: StateHash> Walker<'_, T> {
     /// The nearest way to a state that was seen, or as much of it as can be followed again.
     fn way(&mut self, initial: Vec<Initial<T>>, state: T, last: Option<Leg>) -> Way {
         let Self { model, stepper, seen, .. } = self;
+        model.machine.lift_bounds();
         let way = retrace(*model, stepper, initial, &|it| seen[&it].0, state, last);
         way.unwrap_or_else(|way| way)
     }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::ser::SerializeTuple as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::{RawValue, to_raw_value};
-use vorrang_protocol::{Data, Message, NodeId};
+use vorrang_protocol::{CounterVisitor, Data, Message, NodeId};
 
 use crate::bounded_integers::is_bounded;
 
@@ -68,6 +68,11 @@ impl Message for AnyMessage {
     }
     fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
         self.0.carries(from)
+    }
+    fn counters(&mut self, from: NodeId, to: NodeId, visit: CounterVisitor<'_>) {
+        if let Some(changed) = self.0.with_counters((from, to), visit) {
+            *self = changed;
+        }
     }
 }
 
@@ -153,6 +158,12 @@ trait ErasedMessage: ErasedData + Display {
     fn kind(&self) -> usize;
     fn kind_name(&self) -> &'static str;
     fn carries(&self, from: NodeId) -> Option<(NodeId, u64)>;
+    /// A copy of it after its counters were seen, if they were changed.
+    fn with_counters(
+        &self,
+        link: (NodeId, NodeId),
+        visit: CounterVisitor<'_>,
+    ) -> Option<AnyMessage>;
     fn encoded_len(&self) -> usize;
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), postcard::Error>;
     fn is_bounded(&self, largest: u64) -> bool;
@@ -167,6 +178,15 @@ impl<T: Message> ErasedMessage for T {
     }
     fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
         Message::carries(self, from)
+    }
+    fn with_counters(
+        &self,
+        (from, to): (NodeId, NodeId),
+        visit: CounterVisitor<'_>,
+    ) -> Option<AnyMessage> {
+        let mut copy = self.clone();
+        Message::counters(&mut copy, from, to, visit);
+        (copy != *self).then(|| AnyMessage::new(copy))
     }
     fn encoded_len(&self) -> usize {
         encoded_len(self)

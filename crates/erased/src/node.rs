@@ -14,8 +14,8 @@ use std::slice;
 use serde::Deserialize as _;
 use serde_json::Value as Json;
 use vorrang_protocol::{
-    Data, Delay, DynEffects, Effects, Event, GroupView, Guard, Invariant, Message as _, NodeId,
-    NodeState, Protocol, Refused,
+    CounterVisitor, Data, Delay, DynEffects, Effects, Event, GroupView, Guard, Invariant,
+    Message as _, NodeId, NodeState, Protocol, Refused,
 };
 
 use crate::message::{ErasedValue, flattened};
@@ -135,6 +135,9 @@ impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
     fn group_view(&self) -> Option<GroupView> {
         self.0.group_view()
     }
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.0.counters(visit);
+    }
 }
 
 impl<C: Data, N: Data> Clone for AnyNode<C, N> {
@@ -184,6 +187,7 @@ trait ErasedNode<C, N>: ErasedValue {
     fn buffered(&self) -> usize;
     fn has_obligations(&self) -> bool;
     fn group_view(&self) -> Option<GroupView>;
+    fn counters(&mut self, visit: CounterVisitor<'_>);
 }
 
 impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
@@ -246,6 +250,9 @@ impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
     }
     fn group_view(&self) -> Option<GroupView> {
         Protocol::group_view(self)
+    }
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        Protocol::counters(self, visit);
     }
 }
 

@@ -62,6 +62,7 @@
 
 extern crate alloc;
 
+mod counters;
 mod delay;
 mod digest;
 mod duration;
@@ -78,6 +79,7 @@ mod protocol;
 mod transition;
 mod turn;
 
+pub use counters::{Counter, CounterVisitor};
 pub use delay::Delay;
 pub use digest::Digest;
 pub use duration::{parse_duration_ns, show_duration_ns};

@@ -7,7 +7,7 @@ use core::num::NonZeroU32;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Delay, GroupView, NodeId, NodeState};
+use crate::{CounterVisitor, Delay, GroupView, NodeId, NodeState};
 
 /// One node's side of a distributed algorithm: a deterministic state machine.
 ///
@@ -91,6 +91,12 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn group_view(&self) -> Option<GroupView> {
         None
     }
+
+    /// Shows every number in it that only grows and means nothing by itself, each by its class; see [`Counter`](crate::Counter). Whoever declares any declares all of the class, here and in its
+    /// [messages](Message::counters), and keeps none of it in timers. Then every handler does the
+    /// same with others that differ only in what does not matter, with such others; and the checker
+    /// tests that it does.
+    fn counters(&mut self, _visit: CounterVisitor<'_>) {}
 
     /// The handlers as one, for drivers, traces and replay.
     ///
@@ -180,6 +186,9 @@ pub trait Message: Data + fmt::Display {
     fn carries(&self, _from: NodeId) -> Option<(NodeId, u64)> {
         None
     }
+
+    /// The same as [`Protocol::counters`], of a message between these nodes.
+    fn counters(&mut self, _from: NodeId, _to: NodeId, _visit: CounterVisitor<'_>) {}
 
     /// The name of this message's kind.
     fn kind_name(&self) -> &'static str {

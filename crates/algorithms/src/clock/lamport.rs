@@ -18,7 +18,7 @@
 //! never stamp events.
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{NodeId, StateValue};
+use vorrang_protocol::{Counter, CounterVisitor, NodeId, StateValue};
 
 /// When a node did something, and which node: a total order that respects cause.
 ///
@@ -72,6 +72,11 @@ impl Clock {
         self.tick()
     }
 
+    /// Shows what it reads as a counter that all nodes share.
+    pub fn counters(&mut self, visit: CounterVisitor<'_>) {
+        visit(Counter::Common, &mut self.0);
+    }
+
     /// The last time counted or seen.
     pub const fn now(self) -> u64 {
         self.0
@@ -103,6 +108,11 @@ impl LateClock {
     /// Counts the receipt of a message that carried `time`.
     pub fn receive(&mut self, time: u64) {
         self.0 = next(self.0.max(time));
+    }
+
+    /// Shows what it reads as a counter that all nodes share.
+    pub fn counters(&mut self, visit: CounterVisitor<'_>) {
+        visit(Counter::Common, &mut self.0);
     }
 
     /// The clock's reading.

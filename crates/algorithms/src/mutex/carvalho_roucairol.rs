@@ -44,7 +44,8 @@ use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+    Counter, CounterVisitor, Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
+    StateValue,
 };
 
 use super::card::{
@@ -76,6 +77,13 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Reply => 1,
+        }
+    }
+
+    fn counters(&mut self, _: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { time } => visit(Counter::Common, time),
+            Self::Reply => {}
         }
     }
 }
@@ -226,6 +234,16 @@ impl Protocol for CarvalhoRoucairol {
             .with("highest number", self.clock.now())
             .with("A", StateValue::vector(authorised))
             .with("deferred", StateValue::list(self.deferred.iter().copied()))
+    }
+
+    /// Times are compared with times and counted on from; none means anything by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.clock.counters(visit);
+        match &mut self.phase {
+            Phase::Waiting { time } => visit(Counter::Common, time),
+            Phase::Outside | Phase::Inside => {}
+        }
+        self.deferred.iter_mut().for_each(|stamp| visit(Counter::Common, &mut stamp.time));
     }
 }
 

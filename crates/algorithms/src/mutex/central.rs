@@ -40,8 +40,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Invariant, Message as _, Never, NodeId, NodeState, Protocol, Refused,
-    Situation, StateValue,
+    Counter, CounterVisitor, Effects, Group, Invariant, Message as _, Never, NodeId, NodeState,
+    Protocol, Refused, Situation, StateValue,
 };
 
 use super::card::{
@@ -82,6 +82,15 @@ impl vorrang_protocol::Message for Message {
             Self::Request { .. } => 0,
             Self::Reply { .. } => 1,
             Self::Release { .. } => 2,
+        }
+    }
+
+    fn counters(&mut self, from: NodeId, to: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { number } | Self::Release { number } => {
+                visit(Counter::Ranked(from), number)
+            }
+            Self::Reply { number } => visit(Counter::Ranked(to), number),
         }
     }
 }
@@ -235,6 +244,14 @@ impl Protocol for Central {
         state
             .with("holder", self.desk.holder.as_ref().map(shown))
             .with("queue", StateValue::list(self.desk.queue.iter().map(shown)))
+    }
+
+    /// A number is compared with numbers of the same node, and only its owner counts on from it.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        visit(Counter::Ranked(self.me), &mut self.number);
+        for ticket in self.desk.holder.iter_mut().chain(&mut self.desk.queue) {
+            visit(Counter::Ranked(ticket.node), &mut ticket.number);
+        }
     }
 }
 

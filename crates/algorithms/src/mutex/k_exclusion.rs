@@ -48,7 +48,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Needs, Never, NodeId, NodeState, Protocol, Refused, StateValue,
+    Counter, CounterVisitor, Effects, Group, Needs, Never, NodeId, NodeState, Protocol, Refused,
+    StateValue,
 };
 
 use super::card::{
@@ -85,6 +86,13 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Reply { .. } => 1,
+        }
+    }
+
+    fn counters(&mut self, _: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { time } => visit(Counter::Common, time),
+            Self::Reply { .. } => {}
         }
     }
 }
@@ -234,6 +242,15 @@ impl Protocol for KExclusion {
             .with("highest number", self.clock.now())
             .with("owed", StateValue::vector(self.owed.iter().copied()))
             .with("deferred", StateValue::vector(self.deferred.iter().copied()))
+    }
+
+    /// Times are compared with times and counted on from; none means anything by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.clock.counters(visit);
+        match &mut self.phase {
+            Phase::Waiting { time } => visit(Counter::Common, time),
+            Phase::Outside | Phase::Inside => {}
+        }
     }
 }
 

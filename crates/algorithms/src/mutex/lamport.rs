@@ -47,7 +47,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Message as _, Never, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+    Counter, CounterVisitor, Effects, Group, Message as _, Never, NodeId, NodeSet, NodeState,
+    Protocol, Refused, StateValue,
 };
 
 use super::card::{
@@ -91,6 +92,16 @@ impl vorrang_protocol::Message for Message {
             Self::Request { .. } => 0,
             Self::Ack { .. } => 1,
             Self::Release { .. } => 2,
+        }
+    }
+
+    fn counters(&mut self, _: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { time } | Self::Ack { time } => visit(Counter::Common, time),
+            Self::Release { time, request } => {
+                visit(Counter::Common, time);
+                visit(Counter::Common, request);
+            }
         }
     }
 }
@@ -234,6 +245,16 @@ impl Protocol for Lamport {
             .with("request", time)
             .with("queue", StateValue::list(self.queue.iter().copied()))
             .with("unheard", unheard)
+    }
+
+    /// Times are compared with times and counted on from; none means anything by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.clock.counters(visit);
+        match &mut self.phase {
+            Phase::Waiting { time, .. } | Phase::Inside { time } => visit(Counter::Common, time),
+            Phase::Outside => {}
+        }
+        self.queue.iter_mut().for_each(|stamp| visit(Counter::Common, &mut stamp.time));
     }
 }
 

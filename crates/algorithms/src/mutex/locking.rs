@@ -22,7 +22,8 @@ use core::hash::Hash;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused, Situation, StateValue,
+    Counter, CounterVisitor, Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
+    Situation, StateValue,
 };
 
 use super::self_messages::HandlesSelfMessages;
@@ -62,6 +63,16 @@ impl vorrang_protocol::Message for Message {
             Self::Relinquish { .. } => 4,
             Self::Release { .. } => 5,
         }
+    }
+
+    fn counters(&mut self, _: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        let (Self::Request { time }
+        | Self::Locked { time }
+        | Self::Failed { time }
+        | Self::Inquire { time }
+        | Self::Relinquish { time }
+        | Self::Release { time }) = self;
+        visit(Counter::Common, time);
     }
 }
 
@@ -423,6 +434,17 @@ impl<S: Structure> Protocol for Locking<S> {
             .state(self.clock)
             .and(self.arbiter.state("locked for"))
             .and(self.structure.sets())
+    }
+
+    /// Times are compared with times and counted on from; none means anything by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.clock.counters(visit);
+        match &mut self.request.phase {
+            Phase::Waiting(time) | Phase::Inside(time) => visit(Counter::Common, time),
+            Phase::Outside => {}
+        }
+        let stamps = self.arbiter.lock.iter_mut().chain(&mut self.arbiter.waiting);
+        stamps.for_each(|stamp| visit(Counter::Common, &mut stamp.time));
     }
 }
 

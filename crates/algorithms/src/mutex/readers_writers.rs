@@ -40,7 +40,8 @@ use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+    Counter, CounterVisitor, Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
+    StateValue,
 };
 
 use super::card::{
@@ -83,6 +84,16 @@ impl vorrang_protocol::Message for Message {
             Self::Reply { .. } => 1,
         }
     }
+
+    fn counters(&mut self, _: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { time, .. } => visit(Counter::Common, time),
+            Self::Reply { time, clock } => {
+                visit(Counter::Common, time);
+                visit(Counter::Common, clock);
+            }
+        }
+    }
 }
 
 impl fmt::Display for Message {
@@ -99,12 +110,12 @@ impl fmt::Display for Message {
 /// [`resource_sets`](super::resource_sets).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ClaimedExclusion {
-    me: NodeId,
-    group: Group,
+    pub(super) me: NodeId,
+    pub(super) group: Group,
     /// Groups, sets of resources, or else readers and writers.
     sharing: Sharing,
     /// The highest time counted or seen.
-    clock: Clock,
+    pub(super) clock: Clock,
     pub(super) phase: Phase,
     /// The requests that wait for our reply, oldest first.
     deferred: Vec<Stamp>,
@@ -175,11 +186,15 @@ impl ClaimedExclusion {
             Phase::Inside { claim: ours } => ours.conflicts_with(claim),
         };
         if we_go_first {
-            let place = self.deferred.partition_point(|stamp| *stamp < theirs);
-            self.deferred.insert(place, theirs);
+            self.defer(theirs);
         } else {
             fx.send(theirs.node, self.reply_to(theirs));
         }
+    }
+
+    pub(super) fn defer(&mut self, request: Stamp) {
+        let place = self.deferred.partition_point(|stamp| *stamp < request);
+        self.deferred.insert(place, request);
     }
 
     fn reply_to(&self, request: Stamp) -> Message {
@@ -196,7 +211,7 @@ impl ClaimedExclusion {
         }
     }
 
-    fn enter_if_all_replied(&mut self, fx: &mut impl Effects<Self>) {
+    pub(super) fn enter_if_all_replied(&mut self, fx: &mut impl Effects<Self>) {
         if let Phase::Waiting { claim, missing, .. } = &self.phase
             && missing.is_empty()
         {
@@ -263,6 +278,16 @@ impl Protocol for ClaimedExclusion {
             .with("awaits reply", missing)
             .with("deferred", StateValue::list(self.deferred.iter().copied()))
     }
+
+    /// Times are compared with times and counted on from; none means anything by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.clock.counters(visit);
+        match &mut self.phase {
+            Phase::Waiting { time, .. } => visit(Counter::Common, time),
+            Phase::Outside | Phase::Inside { .. } => {}
+        }
+        self.deferred.iter_mut().for_each(|stamp| visit(Counter::Common, &mut stamp.time));
+    }
 }
 
 /// The card of the algorithm.
@@ -296,16 +321,28 @@ pub(super) const THEORY: &[Cost<Setting>] = &[
 ];
 
 /// A tempting optimisation that is wrong; built in [`super::flaws`].
-const FLAWS: &[Flaw] = &[Flaw {
-    name: "readers-pass-waiting-writers",
-    what: "a waiting writer replies to every reader, and still counts on the replies that it has",
-    breaks: "exclusion",
-    shown_by: Demonstration::of(&[1, 1, 1]).claiming(&[
-        Claim::Shared,
-        Claim::Shared,
-        Claim::Exclusive,
-    ]),
-}];
+const FLAWS: &[Flaw] = &[
+    Flaw {
+        name: "readers-pass-waiting-writers",
+        what: "a waiting writer replies to every reader, and still counts on the replies that it has",
+        breaks: "exclusion",
+        shown_by: Demonstration::of(&[1, 1, 1]).claiming(&[
+            Claim::Shared,
+            Claim::Shared,
+            Claim::Exclusive,
+        ]),
+    },
+    Flaw {
+        name: "readers-preference",
+        what: "readers go before every writer that waits: readers that take turns never let one in",
+        breaks: "no starvation",
+        shown_by: Demonstration::of(&[1, 2, 1]).fifo().claiming(&[
+            Claim::Exclusive,
+            Claim::Shared,
+            Claim::Shared,
+        ]),
+    },
+];
 
 #[cfg(test)]
 mod tests {

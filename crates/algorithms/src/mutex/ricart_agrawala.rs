@@ -48,7 +48,8 @@ use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+    Counter, CounterVisitor, Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
+    StateValue,
 };
 
 use super::card::{
@@ -86,6 +87,16 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Reply { .. } => 1,
+        }
+    }
+
+    fn counters(&mut self, _: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { time } => visit(Counter::Common, time),
+            Self::Reply { time, clock } => {
+                visit(Counter::Common, time);
+                visit(Counter::Common, clock);
+            }
         }
     }
 }
@@ -233,6 +244,16 @@ impl Protocol for RicartAgrawala {
             .with("highest number", self.clock.now())
             .with("awaits reply", missing)
             .with("deferred", StateValue::list(self.deferred.iter().copied()))
+    }
+
+    /// Times are compared with times and counted on from; none means anything by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.clock.counters(visit);
+        match &mut self.phase {
+            Phase::Waiting { time, .. } => visit(Counter::Common, time),
+            Phase::Outside | Phase::Inside => {}
+        }
+        self.deferred.iter_mut().for_each(|stamp| visit(Counter::Common, &mut stamp.time));
     }
 }
 

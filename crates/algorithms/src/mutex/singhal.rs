@@ -64,7 +64,8 @@ use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Invariant, Never, NodeId, NodeState, Protocol, Refused, Situation, StateValue,
+    Counter, CounterVisitor, Effects, Group, Invariant, Never, NodeId, NodeState, Protocol,
+    Refused, Situation, StateValue,
 };
 
 use super::card::{
@@ -113,6 +114,13 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Token(_) => 1,
+        }
+    }
+
+    fn counters(&mut self, from: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { number } => visit(Counter::Ranked(from), number),
+            Self::Token(token) => Counter::by_owner(Counter::Ranked, numbers(&mut token.0), visit),
         }
     }
 }
@@ -345,6 +353,22 @@ impl Protocol for Singhal {
             .with("TSV", token.map(|Token(words)| StateValue::vector(words.iter().map(mark))))
             .with("TSN", token.map(|Token(words)| numbers(words)))
     }
+
+    /// A number is compared with numbers of the same node, and only its owner counts on from it;
+    /// unless the least served is to be next, which compares those of different nodes.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        match self.arbitration {
+            Arbitration::LeastServed => return,
+            Arbitration::RoundRobin | Arbitration::Nearest => {}
+        }
+        Counter::by_owner(Counter::Ranked, numbers(&mut self.known), visit);
+        match &mut self.phase {
+            Phase::Holding(token) | Phase::Inside(token) => {
+                Counter::by_owner(Counter::Ranked, numbers(&mut token.0), visit)
+            }
+            Phase::Outside | Phase::Waiting => {}
+        }
+    }
 }
 
 /// The invariants of its proof.
@@ -408,6 +432,10 @@ fn one_of_two_asks(at: &Situation<'_, Singhal>) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+fn numbers(words: &mut [Word]) -> impl Iterator<Item = &mut u64> {
+    words.iter_mut().map(|word| &mut word.number)
 }
 
 /// The card of the algorithm.

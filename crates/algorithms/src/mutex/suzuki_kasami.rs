@@ -55,8 +55,8 @@ use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Invariant, Never, NodeId, NodeSet, NodeState, Protocol, Refused, Situation,
-    StateValue,
+    Counter, CounterVisitor, Effects, Group, Invariant, Never, NodeId, NodeSet, NodeState,
+    Protocol, Refused, Situation, StateValue,
 };
 
 use super::card::{
@@ -112,6 +112,13 @@ impl vorrang_protocol::Message for Message {
         match self {
             Self::Request { .. } => 0,
             Self::Privilege(_) => 1,
+        }
+    }
+
+    fn counters(&mut self, from: NodeId, _: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Request { number } => visit(Counter::Of(from), number),
+            Self::Privilege(token) => Counter::by_owner(Counter::Of, &mut token.served, visit),
         }
     }
 }
@@ -290,6 +297,17 @@ impl Protocol for SuzukiKasami {
             .with("RN", StateValue::vector(self.asked.iter().copied()))
             .with("LN", served)
             .with("Q", queue)
+    }
+
+    /// A number is compared with numbers of the same node, and only its owner counts on from it.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        Counter::by_owner(Counter::Of, &mut self.asked, visit);
+        match &mut self.phase {
+            Phase::Holding(token) | Phase::Inside(token) => {
+                Counter::by_owner(Counter::Of, &mut token.served, visit)
+            }
+            Phase::Outside | Phase::Waiting => {}
+        }
     }
 }
 

@@ -8,12 +8,14 @@
 //! Enabled events: on a FIFO link, that its first message arrives; on others, for each message in
 //! flight, that it arrives (of equal ones, one); for each timer that may run out, that it does; for
 //! each command that is bound to be given, that it is. A timer that is set again or cancelled in
-//! the loop need not run out.
+//! the loop need not run out. Commands that an application need not give may be part of a loop if it
+//! asks for ever, and are asked of none.
 
 use std::collections::{BTreeMap, HashSet};
 
-use super::loops::{components, way};
+use super::loops::{Goes, components, way};
 use super::{Graph, Hop, Lasso, Watch};
+use crate::obligations::PendingObligation;
 use crate::report::Bound;
 use crate::state_hash::StateHash;
 
@@ -23,17 +25,31 @@ pub(super) fn find<T: StateHash>(
     watch: &mut Watch<'_, '_>,
 ) -> Result<Option<Lasso>, Bound> {
     let mut nearest: Option<Lasso> = None;
-    for (due, what) in graph.dues() {
-        let (unsettled, present) = (graph.unsettled(due), graph.present(due));
-        for members in components(graph, &unsettled, watch)? {
-            let entry = members.iter().copied().find(|&state| present[state as usize]);
-            if let Some(from) = entry
-                && nearest.as_ref().is_none_or(|it| from < it.from)
-                && let Some(around) = fair_loop(graph, &members, from, watch)?
-            {
-                let stem = Vec::new();
-                nearest = Some(Lasso { due: what, from, stem, around, is_trapped: false });
-            }
+    for due in graph.dues() {
+        let before = nearest.as_ref().map_or(u32::MAX, |it| it.from);
+        nearest = find_for(graph, due, before, watch)?.or(nearest);
+    }
+    Ok(nearest)
+}
+
+/// The same for what is owed, if it begins before this state.
+pub(super) fn find_for<T: StateHash>(
+    graph: &Graph<T>,
+    (due, what): (u32, PendingObligation),
+    mut before: u32,
+    watch: &mut Watch<'_, '_>,
+) -> Result<Option<Lasso>, Bound> {
+    let mut nearest = None;
+    let (unsettled, present) = (graph.unsettled(due), graph.present(due));
+    for members in components(graph, &unsettled, Goes::ByAll, watch)? {
+        let entry = members.iter().copied().find(|&state| present[state as usize]);
+        if let Some(from) = entry
+            && from < before
+            && let Some(around) = fair_loop(graph, &members, from, watch)?
+        {
+            let stem = Vec::new();
+            nearest = Some(Lasso { due: what, from, stem, around, is_trapped: false });
+            before = from;
         }
     }
     Ok(nearest)
@@ -58,7 +74,7 @@ fn fair_loop<T: StateHash>(
             continue;
         }
         watch.go_on()?;
-        let path = way(graph, here, is_within, |state, place| {
+        let path = way((graph, Goes::ByAll), here, is_within, |state, place| {
             if is_everywhere {
                 component.does(state, place, label)
             } else {
@@ -71,7 +87,9 @@ fn fair_loop<T: StateHash>(
     }
     if here != from || hops.is_empty() {
         let comes_back = |state: u32, place: usize| graph.steps(state)[place].to == from;
-        let Some(back) = way(graph, here, is_within, comes_back) else { return Ok(None) };
+        let Some(back) = way((graph, Goes::ByAll), here, is_within, comes_back) else {
+            return Ok(None);
+        };
         hops.extend(back);
     }
     Ok(Some(hops))
@@ -101,7 +119,9 @@ impl<'a, T: StateHash> Component<'a, T> {
         // How many states it can happen in, and whether it does.
         let mut known: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
         for &state in members {
-            let mut labels: Vec<u32> = graph.steps(state).iter().map(|it| it.label).collect();
+            // Nobody need wish for anything.
+            let steps = graph.steps(state).iter().filter(|step| graph.is_help(step));
+            let mut labels: Vec<u32> = steps.map(|it| it.label).collect();
             labels.sort_unstable();
             labels.dedup();
             for label in labels {

@@ -4,14 +4,13 @@ use std::collections::HashMap;
 
 use super::Watch;
 use crate::fingerprint::{ByTotal, Print};
-use crate::obligations::{
-    Label, Obligations, PendingObligation, counts_as_help, label, rearmed, waits_for_rest,
-};
+use crate::model::{Cut, Model, Obligations};
+use crate::obligations::{Label, PendingObligation, label, rearmed, waits_for_rest};
 use crate::report::Bound;
 use crate::retrace::Initial;
 use crate::state::{State, States};
 use crate::state_hash::StateHash;
-use crate::step::{Model, Stepper};
+use crate::step::Stepper;
 use crate::trial::Trial;
 
 /// The graph; states by their numbers, in the order in which the search found them.
@@ -70,7 +69,7 @@ impl<T: StateHash> Graph<T> {
             watch.begin_level(depth, level.len());
             let mut next = States::default();
             for state in level.iter() {
-                builder.explore(&state, &mut next);
+                builder.explore(&state, &mut next).map_err(|Cut(by)| by)?;
                 watch.take(builder.bytes() + level.bytes() + next.bytes())?;
             }
             level = next;
@@ -93,6 +92,16 @@ impl<T: StateHash> Graph<T> {
 
     pub(crate) fn label(&self, label: u32) -> Label {
         self.labels[label as usize]
+    }
+
+    /// Whether a step may fulfil an obligation; others may only be part of a loop.
+    pub(super) fn is_help(&self, step: &Step) -> bool {
+        !matches!(self.label(step.label), Label::Wish(_))
+    }
+
+    /// Whether timers run out in it.
+    pub(super) fn has_timers(&self) -> bool {
+        self.labels.iter().any(|it| matches!(it, Label::Timer(..)))
     }
 
     pub(crate) fn dues(&self) -> impl Iterator<Item = (u32, PendingObligation)> {
@@ -133,19 +142,20 @@ impl<T: StateHash> Graph<T> {
         self.kinds.iter().map(|&kind| owings[kind as usize]).collect()
     }
 
-    /// All steps backwards: where those to each state begin, and where they come from.
+    /// All steps that may fulfil an obligation, backwards: where those to each state begin, and
+    /// where they come from.
     pub(crate) fn backwards(&self) -> (Vec<usize>, Vec<u32>) {
         let mut starts = vec![0; self.len() + 1];
-        for step in &self.steps {
+        for step in self.steps.iter().filter(|step| self.is_help(step)) {
             starts[step.to as usize + 1] += 1;
         }
         for state in 1..starts.len() {
             starts[state] += starts[state - 1];
         }
         let mut next = starts.clone();
-        let mut sources = vec![0; self.steps.len()];
+        let mut sources = vec![0; starts[self.len()]];
         for state in 0..self.len() as u32 {
-            for step in self.steps(state) {
+            for step in self.steps(state).iter().filter(|step| self.is_help(step)) {
                 let place = &mut next[step.to as usize];
                 sources[*place] = state;
                 *place += 1;
@@ -237,18 +247,18 @@ impl<'a, T: StateHash> Builder<'a, T> {
     }
 
     /// Takes all steps of the state whose turn it is.
-    fn explore(&mut self, state: &State<'_, T>, next: &mut States<T>) {
+    fn explore(&mut self, state: &State<'_, T>, next: &mut States<T>) -> Result<(), Cut> {
         let mut stepper = std::mem::replace(&mut self.stepper, Stepper::new(self.model));
         stepper.make_room();
-        stepper.try_all(state, |trial| self.take(state, trial, next));
+        let tried = stepper.try_all(state, |trial| self.take(state, trial, next));
         self.stepper = stepper;
         self.graph.starts.push(self.graph.steps.len());
+        tried
     }
 
     fn take(&mut self, state: &State<'_, T>, trial: Trial<'_, T>, next: &mut States<T>) {
         let (to, is_new) = self.number(trial.print);
-        if counts_as_help(self.model, state, trial.action) {
-            let what = label(self.model, state, trial.action);
+        if let Some(what) = label(self.model, state, trial.action) {
             let label = self.place_of_label(what);
             for timer in rearmed(&trial) {
                 let timer = self.place_of_label(timer);

@@ -2,7 +2,8 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::{Graph, Hop, Watch};
+use super::graph::{Graph, Step};
+use super::{Hop, Watch};
 use crate::report::Bound;
 use crate::state_hash::StateHash;
 
@@ -12,11 +13,13 @@ use crate::state_hash::StateHash;
 pub(super) fn components<T: StateHash>(
     graph: &Graph<T>,
     within: &[bool],
+    goes: Goes,
     watch: &mut Watch<'_, '_>,
 ) -> Result<Vec<Vec<u32>>, Bound> {
     let mut search = Tarjan {
         graph,
         within,
+        goes,
         order: vec![NEW; graph.len()],
         low: vec![0; graph.len()],
         is_open: vec![false; graph.len()],
@@ -37,6 +40,7 @@ const NEW: u32 = u32::MAX;
 struct Tarjan<'a, T> {
     graph: &'a Graph<T>,
     within: &'a [bool],
+    goes: Goes,
     order: Vec<u32>,
     low: Vec<u32>,
     /// Whether a state is not yet in a component that was found.
@@ -55,13 +59,15 @@ impl<T: StateHash> Tarjan<'_, T> {
             watch.go_on()?;
             let (state, next) = (*state, self.graph.steps(*state).get(*followed));
             *followed += 1;
-            match next.map(|step| step.to as usize) {
-                Some(to) if !self.within[to] => {}
-                Some(to) if self.order[to] == NEW => {
+            let leads =
+                |step: &Step| self.within[step.to as usize] && self.goes.by(self.graph, step);
+            match next.map(|step| (step.to as usize, leads(step))) {
+                Some((_, false)) => {}
+                Some((to, true)) if self.order[to] == NEW => {
                     self.enter(to as u32);
                     way.push((to as u32, 0));
                 }
-                Some(to) => {
+                Some((to, true)) => {
                     if self.is_open[to] {
                         self.lower(state, self.order[to]);
                     }
@@ -102,8 +108,9 @@ impl<T: StateHash> Tarjan<'_, T> {
                 break;
             }
         }
-        let is_loop =
-            members.len() > 1 || self.graph.steps(root).iter().any(|step| step.to == root);
+        let mut steps = self.graph.steps(root).iter();
+        let is_loop = members.len() > 1
+            || steps.any(|step| step.to == root && self.goes.by(self.graph, step));
         if is_loop {
             members.sort_unstable();
             self.found.push(members);
@@ -111,10 +118,24 @@ impl<T: StateHash> Tarjan<'_, T> {
     }
 }
 
+/// By which steps one goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Goes {
+    ByAll,
+    /// Only by those that may fulfil obligations.
+    ByHelp,
+}
+
+impl Goes {
+    fn by<T: StateHash>(self, graph: &Graph<T>, step: &Step) -> bool {
+        self == Self::ByAll || graph.is_help(step)
+    }
+}
+
 /// A shortest way of at least one step, within a part of the graph, that ends with a step (by its
 /// source and its place there) that `is_end`.
 pub(super) fn way<T: StateHash>(
-    graph: &Graph<T>,
+    (graph, goes): (&Graph<T>, Goes),
     from: u32,
     is_within: impl Fn(u32) -> bool,
     is_end: impl Fn(u32, usize) -> bool,
@@ -123,7 +144,7 @@ pub(super) fn way<T: StateHash>(
     let mut queue = VecDeque::from([from]);
     while let Some(state) = queue.pop_front() {
         for (place, step) in graph.steps(state).iter().enumerate() {
-            if !is_within(step.to) {
+            if !is_within(step.to) || !goes.by(graph, step) {
                 continue;
             }
             let hop = Hop { to: step.to, label: step.label };

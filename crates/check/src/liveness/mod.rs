@@ -9,6 +9,9 @@
 //! fulfilled by a fault, by a restart, or by a later request of another node. Choices may fall as
 //! needed: for a coin tossed again and again, more cannot be claimed.
 //!
+//! Where that path takes timers in an order that perhaps no clock allows, nothing is claimed
+//! ([`Bound::Clocks`], [`clocks`]).
+//!
 //! *No starvation* ([`Liveness::Fair`]): besides, there is no run in which something is owed for
 //! ever although the run is fair: every message arrives, every timer runs out unless it is set
 //! again or cancelled, every command that is bound to be given is. Choices fall as badly as they
@@ -19,8 +22,8 @@
 //! Suppose that neither holds for some debt, and that every state of rest was judged. The states
 //! that owe it for ever are then no states of rest, so each has a step that counts, and it leads to
 //! such a state again; there are finitely many, so there is a loop, and the debt is owed throughout
-//! it. Commands and faults are used up, so all its steps are deliveries and timers. Now take for
-//! every state its level in the search. A step leads at most one level down; round the loop the
+//! it. Faults are used up, and so are commands, unless an application asks for ever; so all its steps
+//! are deliveries, timers, and such commands. Now take for every state its level in the search. A step leads at most one level down; round the loop the
 //! levels come back to where they were, so one of its steps leads to a state of the same or of an
 //! earlier level. The search sees that step when it takes it, and sees that both ends owe the same
 //! ([`may_close_a_loop`](crate::obligations::may_close_a_loop)). Where it never did, there is
@@ -29,6 +32,7 @@
 //! States that a bound kept from being explored are taken to settle everything. The second pass is
 //! within the same bounds on memory and time, and tells of its progress as the first does.
 
+mod clocks;
 mod fair;
 mod graph;
 mod loops;
@@ -40,12 +44,11 @@ use vorrang_protocol::Violation;
 pub(crate) use graph::Graph;
 pub(crate) use watch::Watch;
 
-use crate::machine::Machine;
+use crate::model::{Machine, Model};
 use crate::obligations::PendingObligation;
 use crate::report::Bound;
 use crate::retrace::{Initial, Next, Way, retrace_round};
 use crate::state_hash::StateHash;
-use crate::step::Model;
 use crate::step::Stepper;
 use crate::system::Liveness;
 use crate::table::Table;
@@ -68,28 +71,41 @@ struct Hop {
     label: u32,
 }
 
-/// Looks for something that is owed for ever.
+/// Looks for something that is owed for ever, in all of the graph or in a part of it.
 pub(crate) fn judge<T: StateHash>(
     model: Model<'_>,
     initial: Vec<Initial<T>>,
     table: &Table<T>,
-    graph: &Graph<T>,
+    (graph, is_whole): (&Graph<T>, bool),
     watch: &mut Watch<'_, '_>,
 ) -> Result<Option<(Violation, Way)>, Bound> {
+    let is_timely = model.pace.within_ns.is_some();
     let found = match (trap::find(graph, watch)?, model.liveness) {
         (None, Liveness::Fair) => fair::find(graph, watch)?,
         (found, Liveness::Possible | Liveness::Fair) => found,
     };
-    let Some(found) = found else { return Ok(None) };
+    let Some(found) = found else {
+        let is_doubtful = match model.liveness {
+            Liveness::Possible if is_whole => clocks::is_doubtful(graph, is_timely, watch)?,
+            Liveness::Possible | Liveness::Fair => false,
+        };
+        return if is_doubtful { Err(Bound::Clocks) } else { Ok(None) };
+    };
     let path = |hops: &[Hop]| -> Vec<Next<T>> {
         hops.iter().map(|it| (graph.print(it.to), Some(graph.label(it.label)))).collect()
     };
     let (from, stem, around) = (graph.print(found.from), path(&found.stem), path(&found.around));
+    model.machine.lift_bounds();
     let mut stepper = Stepper::new(model);
     let parent = |it| table.parent(it);
     let rounds = (&stem[..], &around[..]);
-    // A run that cannot be followed again is shown as far as it can be.
-    let (Ok(way) | Err(way)) = retrace_round(model, &mut stepper, initial, &parent, from, rounds);
+    let way = match retrace_round(model, &mut stepper, initial, &parent, from, rounds) {
+        Ok(way) => way,
+        // A loop up to a shift counts only if it can be gone in the numbers that a run has.
+        Err(_) if model.shifts => return Err(Bound::Counters),
+        // A run that cannot be followed again is shown as far as it can be.
+        Err(way) => way,
+    };
     let violation = found.violation(model.machine, graph, &way);
     Ok(Some((violation, way)))
 }
@@ -137,11 +153,19 @@ impl Lasso {
                 let since = if is_trapped { format!("after {since}, ") } else { String::new() };
                 Violation { property, what: format!("{since}for ever: {what}{repeats}") }
             }
-            (PendingObligation::Script, _) => Violation {
+            (PendingObligation::Script, true) => Violation {
                 property: "script",
                 what: format!(
                     "after {since} the next command of the script can never be given, for the \
                      pause that it waits for never comes{repeats}"
+                ),
+            },
+            (PendingObligation::Script, false) => Violation {
+                property: "script",
+                what: format!(
+                    "after {since} the next command of the script may never be given, though every \
+                     message arrives and every timer runs out: the pause that it waits for need \
+                     not come{repeats}"
                 ),
             },
         }

@@ -1,6 +1,6 @@
 //! States from which something owed can never be settled.
 
-use super::loops::{components, way};
+use super::loops::{Goes, components, way};
 use super::{Graph, Lasso, Watch};
 use crate::obligations::PendingObligation;
 use crate::report::Bound;
@@ -27,14 +27,14 @@ pub(super) fn find<T: StateHash>(
     }
     let Some((from, due, trapped)) = nearest else { return Ok(None) };
     let mut is_on_a_loop = vec![false; graph.len()];
-    for state in components(graph, &trapped, watch)?.into_iter().flatten() {
+    for state in components(graph, &trapped, Goes::ByHelp, watch)?.into_iter().flatten() {
         is_on_a_loop[state as usize] = true;
     }
     let is_within = |state: u32| trapped[state as usize];
     let stem = if is_on_a_loop[from as usize] {
         Some(Vec::new())
     } else {
-        way(graph, from, is_within, |state, place| {
+        way((graph, Goes::ByHelp), from, is_within, |state, place| {
             is_on_a_loop[graph.steps(state)[place].to as usize]
         })
     };
@@ -42,7 +42,7 @@ pub(super) fn find<T: StateHash>(
     let stem = stem.unwrap_or_default();
     let entry = stem.last().map_or(from, |hop| hop.to);
     let comes_back = |state: u32, place: usize| graph.steps(state)[place].to == entry;
-    let around = way(graph, entry, is_within, comes_back).unwrap_or_default();
+    let around = way((graph, Goes::ByHelp), entry, is_within, comes_back).unwrap_or_default();
     Ok(Some(Lasso { due, from, stem, around, is_trapped: true }))
 }
 

@@ -9,15 +9,20 @@
 
 use crate::support;
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use support::ONE;
-use support::puppet::{Dice, Letter, Puppet, Shape, Table, is_at_length, seeds};
-use vorrang_check::{Ask, Bounds, Faults, Links, Order, Outcome, Plan, System, explore};
-use vorrang_protocol::{Effect, Event, Monitor, NodeId, Outbox, Protocol as _, Violation};
+use support::puppet::{
+    Cue, Dice, HandlerResult, Letter, Puppet, Row, Shape, Table, is_at_length, seeds,
+};
+use vorrang_check::{Ask, Bound, Bounds, Faults, Links, Order, Outcome, Plan, System, explore};
+use vorrang_protocol::{
+    Effect, Event, Monitor, NodeId, Obligation, Outbox, Protocol as _, Violation,
+};
 
 /// What was seen in a run: at which node, and what.
 type Seen = Vec<(u8, u8)>;
@@ -34,7 +39,7 @@ const MOST_WORLDS: usize = 3_000;
 const MOST_STATES: u64 = 3_000;
 
 /// Remembers a run, and writes down all that it has ever seen.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 struct Scribe {
     seen: Seen,
     book: Arc<Mutex<BTreeSet<Seen>>>,
@@ -44,6 +49,13 @@ impl Scribe {
     fn see(&mut self, at: NodeId, what: u8) {
         self.seen.push((at.0 as u8, what));
         self.book.lock().unwrap().insert(self.seen.clone());
+    }
+}
+
+/// The book is no part of a state.
+impl fmt::Debug for Scribe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.seen.fmt(f)
     }
 }
 
@@ -118,29 +130,20 @@ struct Ringing {
 type Lists = Vec<Vec<Ask<u8>>>;
 
 /// The rules of a system with clocks.
-struct Rules<'a> {
-    system: &'a System<Puppet, Scribe>,
+struct Rules<'a, M> {
+    system: &'a System<Puppet, M>,
     lists: &'a Lists,
     /// How long a message takes at most, in ticks, if there is a bound.
     within: Option<i64>,
+    /// Whether all that was seen is remembered, or only the last of it that makes a debt or
+    /// settles it.
+    remembers: bool,
 }
 
-impl Rules<'_> {
+impl<M> Rules<'_, M> {
     /// All that is seen in any run, and whether that is all.
     fn run(&self) -> (BTreeSet<Seen>, bool) {
-        let size = self.system.nodes.len();
-        let mut first = vec![World {
-            nodes: self.system.nodes.clone(),
-            down: vec![false; size],
-            flying: Vec::new(),
-            ringing: Vec::new(),
-            given: vec![0; size],
-            faults: self.system.faults,
-            seen: Seen::new(),
-        }];
-        for at in 0..size {
-            first = first.iter().flat_map(|it| self.told(it, at, Event::Start)).collect();
-        }
+        let first = self.first();
         let mut known: HashSet<World> = first.iter().cloned().collect();
         let mut open = first;
         let mut seen = BTreeSet::new();
@@ -158,6 +161,52 @@ impl Rules<'_> {
             while ends.next().is_some_and(|end| seen.insert(world.seen[..end].to_vec())) {}
         }
         (seen, true)
+    }
+
+    /// Whether from every world in which something is owed one can be reached in which it is not,
+    /// unless there are too many worlds to tell.
+    fn makes_progress(&self) -> Option<bool> {
+        let mut sources: HashMap<World, Vec<World>> = HashMap::new();
+        let mut open = self.first();
+        let mut known: HashSet<World> = open.iter().cloned().collect();
+        while let Some(world) = open.pop() {
+            for next in self.next(&world) {
+                sources.entry(next.clone()).or_default().push(world.clone());
+                if known.insert(next.clone()) {
+                    open.push(next);
+                }
+            }
+            if known.len() > MOST_WORLDS {
+                return None;
+            }
+        }
+        let mut open: Vec<World> = known.iter().filter(|it| !it.owes()).cloned().collect();
+        let mut fine: HashSet<World> = open.iter().cloned().collect();
+        while let Some(world) = open.pop() {
+            for source in sources.get(&world).into_iter().flatten() {
+                if fine.insert(source.clone()) {
+                    open.push(source.clone());
+                }
+            }
+        }
+        Some(fine.len() == known.len())
+    }
+
+    fn first(&self) -> Vec<World> {
+        let size = self.system.nodes.len();
+        let mut first = vec![World {
+            nodes: self.system.nodes.clone(),
+            down: vec![false; size],
+            flying: Vec::new(),
+            ringing: Vec::new(),
+            given: vec![0; size],
+            faults: self.system.faults,
+            seen: Seen::new(),
+        }];
+        for at in 0..size {
+            first = first.iter().flat_map(|it| self.told(it, at, Event::Start)).collect();
+        }
+        first
     }
 
     fn next(&self, world: &World) -> Vec<World> {
@@ -230,9 +279,10 @@ impl Rules<'_> {
         let mut all = Vec::new();
         let mut without = world.clone();
         without.flying.remove(place);
-        if world.faults.losses > 0 {
+        let is_cut_off = world.faults.severing && world.down[it.from];
+        if is_cut_off || world.faults.losses > 0 {
             let mut lost = without.clone();
-            lost.faults.losses -= 1;
+            lost.faults.losses -= u8::from(!is_cut_off);
             all.push(lost);
         }
         let is_behind = world.flying[..place].iter().any(|it| (it.from, it.to) == link);
@@ -308,13 +358,24 @@ impl Rules<'_> {
                 };
             }
             Effect::CancelTimer(timer) => world.cancel(at, timer),
-            Effect::Notify(notice) => world.seen.push((at as u8, notice)),
+            Effect::Notify(_) if !self.remembers && !matches!(*effect, Effect::Notify(0 | 1)) => {}
+            Effect::Notify(notice) => {
+                if !self.remembers {
+                    world.seen.clear();
+                }
+                world.seen.push((at as u8, notice));
+            }
         }
         vec![world]
     }
 }
 
 impl World {
+    /// As [`Debt`] sees it.
+    fn owes(&self) -> bool {
+        self.seen.last().is_none_or(|it| it.1 == 1)
+    }
+
     fn cancel(&mut self, at: usize, timer: u8) {
         self.ringing.retain(|it| (it.at, it.timer) != (at, timer));
     }
@@ -344,7 +405,7 @@ fn draw(dice: &mut Dice) -> (Arc<Table>, System<Puppet, Scribe>, Lists) {
         .restarts(crashes * dice.small(2))
         .losses(u8::from(dice.percent(10)))
         .duplicates(u8::from(dice.percent(10)))
-        .severing(false);
+        .severing(crashes > 0 && dice.percent(50));
     let within = dice.pick(&[0, 1, 1, 2]);
     let links =
         Links::from(dice.pick(&[Order::Any, Order::Fifo])).within(Duration::from_millis(within));
@@ -391,7 +452,8 @@ fn compare(systems: u64, is_timely: bool) -> Tally {
         let timely = system.links.within;
         let within = timely.map(|it| it.as_millis() as i64 * TICKS).filter(|_| is_timely);
         system.links.within = timely.filter(|_| is_timely);
-        let (with_clocks, is_all) = Rules { system: &system, lists: &lists, within }.run();
+        let (with_clocks, is_all) =
+            Rules { system: &system, lists: &lists, within, remembers: true }.run();
         let Some(followed) = checked(&system) else {
             tally.cut_short += 1;
             continue;
@@ -440,4 +502,124 @@ fn no_run_is_left_out_that_clocks_of_any_speed_allow() {
         return;
     }
     assert!(tally.compared > 100 && 100 * tally.exact > 98 * tally.compared, "{tally:?}");
+}
+
+/// Something is owed from the start and from every notice 1 on, until a notice 0.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Debt {
+    is_owed: bool,
+}
+
+impl Monitor for Debt {
+    type Command = u8;
+    type Notice = u8;
+    type Tag = ();
+    fn on_command(&mut self, _: NodeId, _: &u8) -> Result<(), Violation> {
+        Ok(())
+    }
+    fn on_notice(&mut self, _: NodeId, notice: &u8) -> Result<(), Violation> {
+        if *notice < 2 {
+            self.is_owed = *notice == 1;
+        }
+        Ok(())
+    }
+    fn at_rest(&self) -> Result<(), Violation> {
+        Ok(())
+    }
+    fn obligations(&self) -> Vec<Obligation> {
+        let debt = Obligation { to: NodeId(0), property: "progress" };
+        if self.is_owed { vec![debt] } else { Vec::new() }
+    }
+}
+
+/// One or two nodes whose timers run out again and again.
+fn draw_restless(dice: &mut Dice) -> System<Puppet, Debt> {
+    let shape = Shape {
+        nodes: dice.pick(&[1, 1, 2]),
+        states: dice.pick(&[2, 3]),
+        letters: 1,
+        timers: 3,
+        commands: 1,
+        filled: 90,
+        deeds: 3,
+        ends: false,
+        is_loud: false,
+        odds: [dice.pick(&[0, 1]), 9, 2, 2, 0, 0, 0],
+    };
+    let nodes = Table::draw(dice, shape).nodes();
+    let plan = Plan::PerNode(vec![vec![]; nodes.len()]);
+    System::new(nodes, plan, Debt { is_owed: true })
+}
+
+/// Timer 0 takes so long; timer 1 takes so long and sets timer 2, which takes so long and settles
+/// all. When timer 0 runs out, it cancels timer 2 and sets both anew. (Whether the third comes
+/// before the first is for clocks to say.)
+fn race([first, second, third]: [u64; 3]) -> System<Puppet, Debt> {
+    let shape = Shape {
+        nodes: 1,
+        states: 2,
+        letters: 1,
+        timers: 3,
+        commands: 1,
+        filled: 0,
+        deeds: 1,
+        ends: false,
+        is_loud: false,
+        odds: [1, 0, 0, 0, 0, 0, 0],
+    };
+    let set = |timer, ms| HandlerResult::Set(timer, ms, ms);
+    let both = vec![HandlerResult::Cancel(2), set(0, first), set(1, second)];
+    let rows = [
+        (Cue::Start, both.clone()),
+        (Cue::Timer(0), both),
+        (Cue::Timer(1), vec![set(2, third)]),
+        (Cue::Timer(2), vec![HandlerResult::Say(0)]),
+    ];
+    let rows = rows.map(|(cue, deeds)| ((0, 0, cue), Row { then: 0, deeds })).into();
+    let nodes = Arc::new(Table { shape, rows }).nodes();
+    System::new(nodes, Plan::PerNode(vec![vec![]]), Debt { is_owed: true })
+}
+
+/// Whether progress is verified, and whether clocks allow it; nothing if it is neither verified nor
+/// left open.
+fn judged(system: &System<Puppet, Debt>) -> Option<(bool, bool)> {
+    let is_verified =
+        match explore(system, &Bounds::default().states(MOST_STATES), ONE, |_| {}).outcome {
+            Outcome::Verified => true,
+            Outcome::Bounded { by: Bound::Clocks } => false,
+            Outcome::Bounded { .. } | Outcome::Violated { .. } => return None,
+        };
+    let lists = vec![vec![]; system.nodes.len()];
+    let within = system.links.within.map(|it| it.as_millis() as i64 * TICKS);
+    let rules = Rules { system, lists: &lists, within, remembers: false };
+    rules.makes_progress().map(|makes_progress| (is_verified, makes_progress))
+}
+
+#[test]
+fn progress_is_verified_only_where_clocks_allow_it() {
+    let mut verified = 0;
+    for seed in seeds(400) {
+        let mut system = draw_restless(&mut Dice(seed));
+        system.links.within = [None, Some(Duration::from_millis(1))][seed as usize % 2];
+        let Some((is_verified, makes_progress)) = judged(&system) else { continue };
+        assert!(makes_progress || !is_verified, "VORRANG_FUZZ_SEED={seed}: no clock allows it");
+        verified += u32::from(is_verified);
+    }
+    assert!(is_at_length() || verified > 20, "{verified}");
+}
+
+#[test]
+fn a_timer_that_another_always_outruns_is_no_help() {
+    let (mut verified, mut rightly_bounded) = (0, 0);
+    for within in [None, Some(Duration::from_millis(1))] {
+        for delays in (0..64).map(|it| [1 + it / 16, 1 + it / 4 % 4, 1 + it % 4]) {
+            let mut system = race(delays);
+            system.links.within = within;
+            let Some((is_verified, makes_progress)) = judged(&system) else { continue };
+            assert!(makes_progress || !is_verified, "{delays:?}, {within:?}");
+            verified += u32::from(is_verified);
+            rightly_bounded += u32::from(!is_verified && !makes_progress);
+        }
+    }
+    assert!(verified > 0 && rightly_bounded > 10, "{verified} {rightly_bounded}");
 }

@@ -181,6 +181,23 @@ fn a_crash_takes_along_what_was_sent_only_where_it_severs() {
 }
 
 #[test]
+fn what_a_crash_takes_along_from_a_queue_may_lie_behind_what_arrives_after_the_restart() {
+    let plan =
+        each(&[All(vec![Say('z'), to_one(Say('a')), to_one(Say('b')), to_one(Say('c'))])], &[]);
+    let severing = CRASH_AND_RESTART.severing(true);
+    for order in [Order::Any, Order::Fifo] {
+        for text in ["z!0?0a", "z!0?0ab", "z!0?0ac", "za!0?0b", "z!0?0"] {
+            let way = objection(&plan, Hears::never_at_rest(text), severing, order);
+            assert!(way.is_some(), "{order:?}: {text}");
+            let way = objection(&plan, Hears::never_at_rest(text), CRASH_AND_RESTART, order);
+            assert!(way.is_none(), "{order:?}: {text} without severing");
+        }
+        let way = objection(&plan, Hears::never("z!0?0ba"), severing, order);
+        assert_eq!(way.is_some(), order == Order::Any, "the order is kept");
+    }
+}
+
+#[test]
 fn a_script_stands_still_while_the_node_to_be_commanded_is_down() {
     let script = Plan::Script(vec![(NodeId(0), Say('a')), (NodeId(1), Say('b'))]);
     assert!(can_hear("Aa!0Bb", &script, CRASH));

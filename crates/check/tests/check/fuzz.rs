@@ -16,8 +16,8 @@ use support::naive::{Expected, Naive, Verdict};
 use support::puppet::{Dice, Puppet, Shape, Table, is_at_length, seeds};
 use support::{ONE, TWO};
 use vorrang_check::{
-    Ask, Bounds, Demands, Faults, Fingerprint, Links, Liveness, Order, Outcome, Plan, System,
-    explore,
+    Ask, Bounds, Demands, FOREVER, Faults, Fingerprint, Links, Liveness, Order, Outcome, Plan,
+    System, explore,
 };
 use vorrang_protocol::NodeId;
 
@@ -56,6 +56,11 @@ fn plan(dice: &mut Dice, shape: &Shape) -> Plan<u8> {
         let mut command = |_| (NodeId(dice.below(nodes) as u32), dice.small(shape.commands));
         let script = (0..3).map(&mut command).collect();
         return if dice.percent(30) { Plan::InLulls(script) } else { Plan::Script(script) };
+    }
+    if dice.percent(20) {
+        let turns = |_| (dice.pick(&[0, FOREVER, FOREVER]), dice.small(shape.commands));
+        let turns: Vec<(u32, u8)> = (0..shape.nodes).map(turns).collect();
+        return Plan::turns_with(turns, &dice.small(shape.commands), &[]);
     }
     let mut ask = |_| Ask {
         command: dice.small(shape.commands),

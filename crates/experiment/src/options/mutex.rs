@@ -4,12 +4,12 @@ use std::ops::RangeInclusive;
 
 use vorrang_algorithms::mutex::spec::Only;
 use vorrang_algorithms::mutex::{Claim, Command};
+use vorrang_check::FOREVER;
 use vorrang_sim::Distribution;
 
 use super::choice::Choice;
 use super::{NODES, list, nodes_of, within};
 use crate::failure::Failure;
-#[cfg(feature = "clap")]
 use crate::values::whole;
 
 /// How many entries a run may have: a day's work.
@@ -133,10 +133,15 @@ impl From<Half> for Only {
 #[derive(Clone, Debug, Default)]
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct MutexCheckArgs {
-    /// How many entries each node makes: one number, or one a node as in 2,2,1; with --requesters,
-    /// one for each of them [default: 1]
+    /// How many entries each node makes: one number or `forever`, or one a node as in 2,2,1;
+    /// with --requesters, one for each of them [default: 1]
+    ///
+    /// With `forever` nodes ask again and again, and it is asked besides whether one of them may
+    /// wait for ever while the others enter (as with --fair). Clocks and numbers of requests that an
+    /// algorithm declares may grow for ever: states that differ in a shift of these alone are
+    /// the same. Where states differ in more without end, the search ends in a bound: say one.
     #[cfg_attr(feature = "clap", arg(long, short, value_delimiter = ',', value_name = "ENTRIES"))]
-    #[cfg_attr(feature = "clap", arg(value_parser = whole(TO_EXPLORE)))]
+    #[cfg_attr(feature = "clap", arg(value_parser = parse_entries))]
     pub entries: Vec<u32>,
     /// Only these nodes ever ask, as in 6,7,10 (nodes are counted from 0)
     #[cfg_attr(
@@ -174,7 +179,8 @@ pub struct MutexCheckArgs {
 
 impl MutexCheckArgs {
     pub(super) fn check(&self) -> Result<(), Failure> {
-        within("entries", self.entries.iter().copied(), &TO_EXPLORE)
+        let counted = self.entries.iter().copied().filter(|it| *it != FOREVER);
+        within("entries", counted, &TO_EXPLORE)
     }
 
     /// Whether something is asked that depends on which messages have arrived.
@@ -191,6 +197,20 @@ pub fn requesters(said: &[u32], nodes: u32) -> Result<Vec<u32>, Failure> {
     };
     all.sort_unstable();
     Ok(all)
+}
+
+/// Reads a number of entries or `forever`.
+pub fn parse_entries(text: &str) -> Result<u32, String> {
+    if text == "forever" {
+        return Ok(FOREVER);
+    }
+    whole(TO_EXPLORE)(text).map_err(|why| format!("{why}, or forever"))
+}
+
+/// Entries as they are typed.
+pub fn show_entries(entries: &[u32]) -> String {
+    let one = |it: &u32| if *it == FOREVER { "forever".to_owned() } else { it.to_string() };
+    entries.iter().map(one).collect::<Vec<_>>().join(",")
 }
 
 /// Reads `exclusive`, `shared`, `group:2` or `of:a+b`.

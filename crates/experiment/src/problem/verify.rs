@@ -50,6 +50,7 @@ pub(super) fn query<Q: ProblemDriver>(
     (guards, header): (&[Guard<NodeOf<Q>>], Header),
     args: &CheckArgs,
 ) -> Query {
+    let is_endless = question.plan.goes_on_for_ever();
     let system = System {
         nodes,
         plan: question.plan,
@@ -60,7 +61,7 @@ pub(super) fn query<Q: ProblemDriver>(
     };
     let (bounds, threads, walks) = (args.bounds(), args.threads(), args.limits.walks());
     let mut properties = question.properties;
-    properties.extend(question.fair.then(|| "no starvation in fair runs".to_owned()));
+    properties.extend(question.fair.then(|| in_fair_runs(is_endless).to_owned()));
     properties.extend(args.guards(guards).iter().map(|it| it.name().to_owned()));
     let header =
         header.with("driver", &"check").with("clock", &"steps").with("command", &question.line);
@@ -88,6 +89,16 @@ pub(super) fn query<Q: ProblemDriver>(
         answer
     };
     Query { line: question.line, remarks: question.remarks, answer: Box::new(answer) }
+}
+
+/// What is asked of fair runs. With so many requests and no more nobody can be passed for ever, so
+/// that is not called starvation.
+const fn in_fair_runs(is_endless: bool) -> &'static str {
+    if is_endless {
+        "no starvation in fair runs"
+    } else {
+        "nobody waits for ever in fair runs of so many requests"
+    }
 }
 
 fn in_tries(tries: u8) -> String {
@@ -144,6 +155,17 @@ fn in_levels(bound: Bound, depth: u32) -> String {
     let whole = match bound {
         Bound::Depth | Bound::States => depth,
         Bound::Memory | Bound::Time | Bound::Interruption | Bound::Walks => depth.saturating_sub(1),
+        Bound::Clocks => {
+            return "every run was followed and nothing was violated, but whether something that is \
+                    owed can still come depends on the order in which timers of a node run out, and \
+                    no clock was looked at (--fair asks for all orders)"
+                .to_owned();
+        }
+        Bound::Counters => {
+            return "every run was followed up to a shift of counters and nothing was violated, but \
+                    a loop that was found so cannot be gone round in the numbers that a run has"
+                .to_owned();
+        }
     };
     match whole {
         0 => "not even every first step was followed".to_owned(),
@@ -202,6 +224,8 @@ const fn bound_name(bound: Bound) -> &'static str {
         Bound::Time => "time",
         Bound::Interruption => "interruption",
         Bound::Walks => "walks",
+        Bound::Clocks => "clocks",
+        Bound::Counters => "counters",
     }
 }
 

@@ -46,6 +46,18 @@ impl Naive<'_> {
         }
     }
 
+    /// Whether something can still come, but perhaps only by timers in an order that no clock
+    /// allows.
+    pub(super) fn is_doubtful(&self, graph: &Graph) -> bool {
+        let is_timely = self.system.links.within.is_some();
+        self.system.demands.liveness == Liveness::Possible
+            && DUES.iter().any(|it| {
+                let owing = || graph.keys().filter(|world| self.has_obligations(world, it.0));
+                !unsure(graph, owing().collect(), is_timely).is_empty()
+                    && !fair(graph, owing().collect()).is_empty()
+            })
+    }
+
     /// Whether a run can be taken that goes round from there on, and owes the same throughout.
     pub(crate) fn replay_round(
         &self,
@@ -88,17 +100,49 @@ impl Naive<'_> {
 /// The worlds from which no step leads out of the set: out of it, all would be well.
 fn trap<'g>(graph: &'g Graph, mut worlds: Worlds<'g>) -> Worlds<'g> {
     let leads_out = |world: &World, worlds: &Worlds<'_>| {
-        graph[world].iter().any(|step| step.inside(worlds).is_none())
+        graph[world].iter().any(|step| step.is_help() && step.inside(worlds).is_none())
     };
     shrink(&mut worlds, leads_out);
+    worlds
+}
+
+/// The worlds that clocks can keep in the set, whatever else is done to get out: which timer of a
+/// node is the first is for the clocks to say.
+fn unsure<'g>(graph: &'g Graph, mut worlds: Worlds<'g>, is_timely: bool) -> Worlds<'g> {
+    shrink(&mut worlds, |world, worlds| {
+        let leads_out = |step: &&Step| step.inside(worlds).is_none();
+        let timer = |step: &Step| match step.label {
+            Some(Label::Timer(timer)) => Some(timer),
+            Some(Label::Command(_) | Label::Wish(_) | Label::Letter(..) | Label::Link(..))
+            | None => None,
+        };
+        let steps: Vec<&Step> = graph[world].iter().filter(|step| step.is_help()).collect();
+        if steps.iter().filter(|step| timer(step).is_none()).any(|step| leads_out(&step)) {
+            return true;
+        }
+        let timers: BTreeSet<_> = steps.iter().filter_map(|step| timer(step)).collect();
+        let is_out =
+            |one| steps.iter().filter(|it| timer(it) == Some(one)).any(|it| leads_out(&it));
+        let clocks: BTreeSet<usize> =
+            timers.iter().map(|it| if is_timely { 0 } else { it.0 }).collect();
+        let goes_on = !is_timely || world.flying.is_empty();
+        goes_on
+            && clocks.iter().any(|&clock| {
+                timers.iter().filter(|it| is_timely || it.0 == clock).all(|&it| is_out(it))
+            })
+    });
     worlds
 }
 
 /// The worlds from which a fair run stays in the set: Emerson and Lei, "Efficient model checking in
 /// fragments of the propositional mu-calculus", LICS 1986.
 fn fair<'g>(graph: &'g Graph, mut worlds: Worlds<'g>) -> Worlds<'g> {
-    let labels: BTreeSet<&Label> =
-        graph.values().flatten().filter_map(|step| step.label.as_ref()).collect();
+    let labels: BTreeSet<&Label> = graph
+        .values()
+        .flatten()
+        .filter(|it| it.is_help())
+        .filter_map(|it| it.label.as_ref())
+        .collect();
     loop {
         let before = worlds.len();
         shrink(&mut worlds, |world, worlds| {
@@ -141,6 +185,11 @@ fn shrink(worlds: &mut Worlds<'_>, goes: impl Fn(&World, &Worlds<'_>) -> bool) {
 }
 
 impl Step {
+    /// Whether it may settle anything: nobody is helped by what an application may ask for.
+    fn is_help(&self) -> bool {
+        !matches!(self.label, Some(Label::Wish(_)))
+    }
+
     /// Where it leads, if that is one of these.
     fn inside<'s>(&'s self, worlds: &Worlds<'_>) -> Option<&'s World> {
         self.led.as_ref().ok().filter(|world| worlds.contains(world))

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use vorrang_check::{Ask, Bound, Bounds, Faults, Links, Order, Plan, System};
+use vorrang_check::{Ask, Bound, Bounds, FOREVER, Faults, Links, Order, Plan, System};
 use vorrang_protocol::{Delay, Effect, Event, Monitor as _, NodeId, Outbox, Protocol as _};
 
 use super::endless::Graph;
@@ -13,7 +13,8 @@ use super::judge::Judge;
 use super::puppet::Puppet;
 use super::world::{Armed, Before, Flying, Label, Step, Timer, World, rearmed};
 
-const WRITTEN_OUT: &str = "plans are written out here, command by command";
+/// The commands of a turn: those of nodes that take turns are taken for ever, or never.
+const TURN: usize = 2;
 
 /// What the checker must say.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -96,7 +97,11 @@ impl Naive<'_> {
                 Verdict::Verified | Verdict::Bounded(_) => self.endless(&graph),
                 Verdict::Violated(..) | Verdict::Endless(_) => BTreeSet::new(),
             };
-            let verdict = if endless.is_empty() { verdict } else { Verdict::Endless(endless) };
+            let verdict = match verdict {
+                _ if !endless.is_empty() => Verdict::Endless(endless),
+                Verdict::Verified if self.is_doubtful(&graph) => Verdict::Bounded(Bound::Clocks),
+                verdict => verdict,
+            };
             let states = known.len() as u64;
             return Some(Expected { verdict, states, steps, depth: farthest });
         }
@@ -138,7 +143,7 @@ impl Naive<'_> {
         let lists = match plan {
             Plan::PerNode(lists) => lists.len(),
             Plan::Script(_) | Plan::InLulls(_) => 1,
-            Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
+            Plan::Turns { turns, .. } => turns.len(),
         };
         let mut world = World {
             nodes: nodes.clone(),
@@ -171,12 +176,19 @@ impl Naive<'_> {
         let mut all = Vec::new();
         for (list, at, command) in self.commands(world) {
             let mut next = world.clone();
-            next.places[list] = (world.places[list].0 + 1, !self.ask(list, world).then_wait);
+            let given = match self.system.plan {
+                Plan::Turns { .. } => (world.places[list].0 + 1) % TURN,
+                Plan::PerNode(_) | Plan::Script(_) | Plan::InLulls(_) => world.places[list].0 + 1,
+            };
+            next.places[list] = (given, !self.ask(list, world).then_wait);
             let (text, first) = (format!("{command} {at}"), all.len());
             self.told(world, &next, at, &Event::Command(command), None, &text, &mut all);
-            let is_bound = self.is_bound(world, list);
-            let bound = all[first..].iter_mut().filter(|_| is_bound);
-            bound.for_each(|step| step.label = Some(Label::Command(list)));
+            let label = match (self.is_bound(world, list), &self.system.plan) {
+                (true, _) => Some(Label::Command(list)),
+                (false, Plan::Turns { .. }) => Some(Label::Wish(list)),
+                (false, Plan::PerNode(_) | Plan::Script(_) | Plan::InLulls(_)) => None,
+            };
+            all[first..].iter_mut().for_each(|step| step.label = label.clone());
         }
         for place in self.arrivals(world) {
             let (first, Flying { from, to, letter, tag, .. }) = (all.len(), &world.flying[place]);
@@ -201,6 +213,7 @@ impl Naive<'_> {
         for at in 0..world.nodes.len() {
             self.crash_or_restart(world, at, &mut all);
         }
+        self.sever(world, &mut all);
         all
     }
 
@@ -208,7 +221,8 @@ impl Naive<'_> {
         match &self.system.plan {
             Plan::PerNode(lists) => lists[list][world.places[list].0].clone(),
             Plan::Script(all) | Plan::InLulls(all) => Ask::at_once(all[world.places[0].0].1),
-            Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
+            Plan::Turns { leave, .. } if world.places[list].0 > 0 => Ask::to_end(*leave),
+            Plan::Turns { turns, .. } => Ask::then_wait(turns[list].1),
         }
     }
 
@@ -219,9 +233,12 @@ impl Naive<'_> {
                 .filter(|&at| world.places[at].1)
                 .filter_map(|at| Some((at, at, lists[at].get(world.places[at].0)?.command)))
                 .collect(),
+            Plan::Turns { turns, .. } => (0..turns.len())
+                .filter(|&at| world.places[at].1 && turns[at].0 == FOREVER)
+                .map(|at| (at, at, self.ask(at, world).command))
+                .collect(),
             Plan::Script(_) if !world.armed.is_empty() => Vec::new(),
             Plan::Script(_) | Plan::InLulls(_) if !world.flying.is_empty() => Vec::new(),
-            Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
             Plan::Script(all) | Plan::InLulls(all) => {
                 let next = all.get(world.places[0].0).into_iter();
                 next.map(|&(at, command)| (0, at.index(), command)).collect()
@@ -240,7 +257,7 @@ impl Naive<'_> {
         match &self.system.plan {
             Plan::PerNode(_) => world.places[list].0 > 0 && self.ask(list, world).goes_on,
             Plan::Script(_) | Plan::InLulls(_) => true,
-            Plan::Turns { .. } => unreachable!("{WRITTEN_OUT}"),
+            Plan::Turns { .. } => world.places[list].0 > 0,
         }
     }
 
@@ -287,9 +304,30 @@ impl Naive<'_> {
         let is_cut_off = severing == 1 && world.down[from];
         if is_cut_off || losses > 0 {
             without.faults[2] -= u8::from(!is_cut_off);
-            self.tidy(&mut without);
-            let text = format!("lose {link}");
-            all.push(Step { text, led: Ok(without), label: None, rearms: vec![] });
+            all.push(self.lose(without, &link));
+        }
+    }
+
+    fn lose(&self, mut without: World, link: &str) -> Step {
+        self.tidy(&mut without);
+        Step { text: format!("lose {link}"), led: Ok(without), label: None, rearms: vec![] }
+    }
+
+    /// What a crash takes along may lie behind what is yet to arrive after the node has come up
+    /// again. (If it stays down, all can be lost at the front.)
+    fn sever(&self, world: &World, all: &mut Vec<Step>) {
+        let [_, restarts, _, _, severing] = world.faults;
+        if severing == 0 || restarts == 0 || self.system.links.order == Order::Any {
+            return;
+        }
+        for place in 1..world.flying.len() {
+            let [before, it] = [&world.flying[place - 1], &world.flying[place]];
+            let Flying { from, to, letter, .. } = it;
+            if world.down[*from] && (before.from, before.to) == (*from, *to) && before != it {
+                let mut without = world.clone();
+                without.flying.remove(place);
+                all.push(self.lose(without, &format!("{from}->{to} {letter}")));
+            }
         }
     }
 
@@ -305,10 +343,14 @@ impl Naive<'_> {
             let mut judge = self.judge(world);
             judge.on_crash(NodeId(at as u32));
             next.judge = judge.state;
-            if let Plan::PerNode(lists) = &self.system.plan {
-                let (given, _) = world.places[at];
-                let skipped = lists[at][given..].iter().take_while(|it| it.goes_on).count();
-                next.places[at] = (given + skipped, true);
+            match &self.system.plan {
+                Plan::PerNode(lists) => {
+                    let (given, _) = world.places[at];
+                    let skipped = lists[at][given..].iter().take_while(|it| it.goes_on).count();
+                    next.places[at] = (given + skipped, true);
+                }
+                Plan::Turns { .. } => next.places[at] = (0, true),
+                Plan::Script(_) | Plan::InLulls(_) => {}
             }
             self.tidy(&mut next);
             let text = format!("crash {at}");
@@ -389,7 +431,7 @@ impl Naive<'_> {
                 }
                 Effect::Notify(notice) => {
                     judge.on_notice(id, &notice).map_err(|it| it.property)?;
-                    if matches!(self.system.plan, Plan::PerNode(_)) {
+                    if matches!(self.system.plan, Plan::PerNode(_) | Plan::Turns { .. }) {
                         next.places[at].1 = true;
                     }
                 }

@@ -57,6 +57,8 @@ pub(super) struct Step {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Label {
     Command(usize),
+    /// A command that nobody need give.
+    Wish(usize),
     Letter(usize, usize, Letter, u8),
     Link(usize, usize),
     Timer(Timer),

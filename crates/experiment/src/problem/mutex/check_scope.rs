@@ -7,11 +7,11 @@ use vorrang_algorithms::mutex::Claim;
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::Faults;
+use vorrang_check::{FOREVER, Faults};
 
 use super::question::Turns;
 use crate::options::list;
-use crate::options::mutex::Half;
+use crate::options::mutex::{Half, show_entries};
 use crate::problem::remarks::{Remarks, nodes_in_words};
 
 /// The nodes and what their applications do, as in `3 nodes, 2 entries each`.
@@ -20,12 +20,13 @@ pub(super) fn turns_in_words(card: &Card, turns: &Turns) -> String {
     let are_some_named = !turns.requesters.is_empty();
     let entries = match if are_some_named { &theirs[..] } else { &turns.entries[..] } {
         [] | [0] => "no entry".to_owned(),
-        [first, rest @ ..] if rest.iter().all(|it| it == first) => match first {
+        [first, rest @ ..] if rest.iter().all(|it| it == first) => match *first {
             0 => "no entries".to_owned(),
             1 => "1 entry each".to_owned(),
+            FOREVER => "each entering again for ever".to_owned(),
             _ => format!("{first} entries each"),
         },
-        mixed => format!("{} entries", list(mixed)),
+        mixed => format!("{} entries", show_entries(mixed)),
     };
     let mut text = nodes_in_words(turns.entries.len());
     if are_some_named {
@@ -134,7 +135,7 @@ pub(super) fn remark_flaw(
     }
     let is_asked = match flaw.breaks {
         "ordering" => besides.ordering,
-        "no starvation" => besides.bypass.is_some(),
+        "no starvation" => besides.bypass.is_some() || turns.is_endless(),
         "exclusion" => only != Some(Half::Liveness),
         "progress" => only != Some(Half::Safety),
         _ => true,

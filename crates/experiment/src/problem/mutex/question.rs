@@ -3,7 +3,7 @@
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex};
 use vorrang_algorithms::setup::Setup;
-use vorrang_check::Plan;
+use vorrang_check::{FOREVER, Plan};
 use vorrang_protocol::NodeId;
 
 use super::check_scope;
@@ -12,7 +12,7 @@ use crate::options::check::{CheckArgs, one_a_node};
 use crate::options::choice::name;
 use crate::options::command_line::CommandLine;
 use crate::options::list;
-use crate::options::mutex::{Half, MutexCheckArgs, Property, requesters};
+use crate::options::mutex::{Half, MutexCheckArgs, Property, requesters, show_entries};
 use crate::problem::remarks::surroundings;
 use crate::problem::{Question, Remarks};
 
@@ -30,7 +30,9 @@ pub(super) fn question(
     let losses = flaw.map_or(0, |it| it.shown_by.losses);
     let (about, faults) = (card.about(), args.faults_of(budget, (losses, 0)));
     let links = args.links(&about, &setup, order);
-    let (besides, mut remarks) = besides(card, flaw, &setup, &args.mutex)?;
+    // With entries for ever a flaw that starves somebody shows without a bound on passing.
+    let shown = flaw.filter(|_| !turns.is_endless());
+    let (besides, mut remarks) = besides(card, shown, &setup, &args.mutex)?;
     check_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
     let asking = turns.entries.iter().filter(|entries| **entries > 0).count();
     if flaw.is_none() && card.assumes.one_at_a_time && asking > 1 {
@@ -57,7 +59,7 @@ pub(super) fn question(
     };
     names.extend(besides.ordering.then(|| "ordering".to_owned()));
     names.extend(
-        besides.bypass.map(|bound| format!("no starvation (passed at most {bound} times)")),
+        besides.bypass.map(|bound| format!("bounded bypass (passed at most {bound} times)")),
     );
     let mut line = args.line(&about, &setup, order);
     turns.add_to(&mut line, card);
@@ -80,7 +82,7 @@ pub(super) fn question(
         monitor,
         links,
         faults,
-        fair: args.demand.fair,
+        fair: args.demand.fair || turns.is_endless(),
         properties: names,
         covers,
         remarks,
@@ -163,14 +165,19 @@ impl Turns {
         Ok(Self { entries, claims, stay, requesters })
     }
 
+    /// Whether some node asks for ever.
+    pub(super) fn is_endless(&self) -> bool {
+        self.entries.contains(&FOREVER)
+    }
+
     /// Adds what would have to be typed for them.
     fn add_to(&self, line: &mut CommandLine, card: &Card) {
         if self.requesters.is_empty() {
-            line.option("entries", list(&self.entries));
+            line.option("entries", show_entries(&self.entries));
         } else {
             let theirs = self.requesters.iter().map(|&id| self.entries[id as usize]);
             line.option("requesters", list(&self.requesters));
-            line.option("entries", list(&theirs.collect::<Vec<_>>()));
+            line.option("entries", show_entries(&theirs.collect::<Vec<_>>()));
         }
         if card.terms.claims.len() > 1 {
             line.option("claims", check_scope::claims(&self.claims));
@@ -277,6 +284,7 @@ fn check_stay(stay: &[u32], entries: &[u32]) -> Result<(), Failure> {
         let why = match entries.get(id as usize) {
             None => format!("does not exist: the last node is {last}"),
             Some(0) => "makes no entry that it could stay in".to_owned(),
+            Some(&FOREVER) => "enters for ever, so no entry is its last".to_owned(),
             Some(_) if stay[..place].contains(&id) => "is named twice".to_owned(),
             Some(_) => continue,
         };
