@@ -122,7 +122,8 @@ pub(crate) fn summary(rows: &[Row], under: &Conditions) -> String {
         "{} nodes{layer}, {seeds}: {} {many} without a fault, and {} with one fault each: every \
          message of those lost, duplicated and reordered, and every node crashed between any two \
          events (at most {MOST} times of a kind in a run, evenly spread); kinds of messages that \
-         are sent only after a crash, in runs with one. The table shows the worst; fine is no proof.\n",
+         are sent only after a crash, in runs with one. The table shows the worst; fine is no \
+         proof.\n",
         under.nodes,
         grouped(runs as u64),
         grouped(tries)

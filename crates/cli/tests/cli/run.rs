@@ -247,8 +247,14 @@ fn a_comparison_can_be_read_as_rows_and_as_markdown() {
     let lines: Vec<&str> = out.lines().filter(|line| line.starts_with('|')).collect();
     let rows: usize = cards::<Mutex>().into_iter().map(loads_of).sum();
     assert_eq!(lines.len(), 2 * 2 + rows, "a table for each load: {out}");
+    // Where the theory says nothing of a figure there is no column for it.
+    let mut columns = 0;
     for line in &lines {
-        assert_eq!(line.matches('|').count(), lines[0].matches('|').count(), "{line}");
+        let many = line.matches('|').count();
+        if line.starts_with("| ALGORITHM ") {
+            columns = many;
+        }
+        assert_eq!(many, columns, "{line}");
     }
     for card in cards::<Mutex>() {
         let row = format!("| {} |", card.name);
