@@ -241,3 +241,60 @@ fn what_was_asked_is_repeated_and_gives_the_same_again() {
     assert_eq!((code, &answer["states"]), (same_code, &same["states"]));
     assert_eq!(answer["command"], same["command"]);
 }
+
+#[test]
+fn a_verdict_speaks_of_starvation_only_where_nodes_ask_for_ever() {
+    let fair = "nobody waits for ever in fair runs of so many requests";
+    let singhal = "check singhal --nodes 3 --arbitration nearest --entries 2";
+    for (line, says) in [
+        ("check raymond --nodes 2 --entries 2 --fair", fair),
+        ("check lamport --nodes 2 --property promised --entries 2 --fair", fair),
+        (&*format!("{singhal} --fair"), fair),
+        ("check raymond --nodes 2 --entries forever", "no starvation in fair runs"),
+    ] {
+        let (code, out, _) = run(&words(line));
+        assert_eq!(code, Some(0), "{line}\n{out}");
+        let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(out.contains(says), "{line}\n{out}");
+        assert_eq!(out.contains("no starvation"), line.contains("forever"), "{line}\n{out}");
+    }
+    let (_, out, _) = run(&words("check raymond --nodes 2 --entries forever --walks 5 --depth 20"));
+    assert!(!out.contains("no starvation"), "{out}");
+}
+
+#[test]
+fn who_is_starved_by_others_who_ask_for_ever_is_found() {
+    for (line, who) in [
+        ("token-ring --flaw no-ageing --nodes 2 --priorities 0,1 --entries forever", 0),
+        (
+            "readers-writers --flaw readers-preference --nodes 3 --claims exclusive,shared,shared \
+             --entries forever",
+            0,
+        ),
+        (
+            "singhal --nodes 4 --arbitration nearest --order fifo --entries forever,forever,0,1 \
+             --max-depth 24",
+            3,
+        ),
+    ] {
+        let (code, answer) = json(&words(&format!("check {line}")));
+        assert_eq!((code, &answer["outcome"]), (Some(1), &"violated".into()), "{line}");
+        assert_eq!(answer["property"], "no starvation", "{line}");
+        let violation = answer["violation"].to_string();
+        assert!(violation.contains(&format!("node {who} waits for ever")), "{line}: {violation}");
+        assert!(answer["repeats_from"].is_u64(), "{line}");
+    }
+}
+
+#[test]
+fn entries_are_numbers_or_for_ever() {
+    for (line, why) in [
+        ("--entries always", "give a whole number from 0 to 1000, or forever"),
+        ("--nodes 2 --entries forever --stay 0", "node 0 enters for ever, so no entry is its last"),
+    ] {
+        let (code, _, err) = run(&words(&format!("check raymond {line}")));
+        assert_eq!(code, Some(2), "{line}: {err}");
+        let err = err.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(err.contains(why), "{line}: {err}");
+    }
+}

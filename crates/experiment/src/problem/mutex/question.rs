@@ -82,7 +82,8 @@ pub(super) fn question(
         monitor,
         links,
         faults,
-        fair: args.demand.fair || turns.is_endless(),
+        // Walks follow nothing for ever.
+        fair: args.demand.fair || turns.is_endless() && args.limits.walks().is_none(),
         properties: names,
         covers,
         remarks,
