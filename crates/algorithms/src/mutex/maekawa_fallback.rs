@@ -1,7 +1,7 @@
 //! Maekawa's algorithm (Mamoru Maekawa, ACM Transactions on Computer Systems 3(2), 1985) with
-//! another quorum where a member of the node's own is down: Divyakant Agrawal and Amr El Abbadi, "An
-//! efficient and fault-tolerant solution for distributed mutual exclusion", ACM TOCS 9(1), 1991,
-//! choose among the quorums of a tree like this; here it may be any system.
+//! another quorum where a member of the node's own is down: Divyakant Agrawal and Amr El Abbadi,
+//! "An efficient and fault-tolerant solution for distributed mutual exclusion", ACM TOCS 9(1),
+//! 1991, choose among the quorums of a tree like this; here it may be any system.
 //!
 //! A node that waits probes the members of its quorum whose locks it does not have. One that does
 //! not answer in time is suspected, and the node asks a quorum without any that it suspects, with
@@ -23,23 +23,23 @@
 //! | response without contention | 2T + E |
 //! | recovery | 4 × the bound on message delay, until another quorum is asked |
 //!
-//! **Assumes** that messages take no longer than a known bound and are not lost or duplicated. Nodes
-//! that neither wait nor are inside may crash, as long as a quorum is left. A node that crashes
-//! while it waits or is inside is not covered: its locks are never given back, and the others wait.
-//! An arbiter that comes up again has not forgotten to whom it has given its lock.
+//! **Assumes** that messages take no longer than a known bound and are not lost or duplicated.
+//! Nodes that neither wait nor are inside may crash, as long as a quorum is left. A node that
+//! crashes while it waits or is inside is not covered: its locks are never given back, and the
+//! others wait. An arbiter that comes up again has not forgotten to whom it has given its lock.
 //!
 //! **Why it is safe.** Whoever is inside has had the locks of all members of one quorum, and no
 //! arbiter takes its lock back from a node inside. Two quorums of the system have a member in
-//! common, which is looked at before nodes are made. If that member is up, it has given its lock
-//! to one of the two only. If it has crashed, it gave it to one of the two before, and the other
-//! cannot enter with a quorum that contains it: any quorum that it does enter with meets the
-//! first one in some other member, to which the same applies. None of this rests on suspicions: a
-//! node that suspects wrongly asks more nodes than it needs. So it is safe on links of any delay
-//! (`check maekawa-fallback --asynchronous --only safety` looks for a run that is not, as far as
+//! common, which is looked at before nodes are made. If that member is up, it has given its lock to
+//! one of the two only. If it has crashed, it gave it to one of the two before, and the other
+//! cannot enter with a quorum that contains it: any quorum that it does enter with meets the first
+//! one in some other member, to which the same applies. None of this rests on suspicions: a node
+//! that suspects wrongly asks more nodes than it needs. So it is safe on links of any delay (`check
+//! maekawa-fallback --asynchronous --only safety` looks for a run that is not, as far as
 //! `--max-states` lets it: probes never end there).
 //!
-//! **Why no request waits for ever.** A member that is down is suspected after two rounds, and then a
-//! quorum of those that are up is asked. Of these, as in Maekawa's algorithm, each but the oldest
+//! **Why no request waits for ever.** A member that is down is suspected after two rounds, and then
+//! a quorum of those that are up is asked. Of these, as in Maekawa's algorithm, each but the oldest
 //! request is told that it is not the oldest, and gives back what it is asked for. Two rules are
 //! added since a node may enter without the locks of some that it has asked: RELEASE also takes a
 //! request out of an arbiter's queue, and a LOCKED for a request that is over, which has crossed

@@ -4,8 +4,8 @@
 //!
 //! A request names all the resources that it needs and has one stamp for them. Two requests that
 //! have no resource in common do not know of each other; of two that have, the older goes first.
-//! The machine is the one of [`readers_writers`](super::readers_writers), whose rule is safe for any
-//! symmetric conflict between claims; only the claims differ.
+//! The machine is the one of [`readers_writers`](super::readers_writers), whose rule is safe for
+//! any symmetric conflict between claims; only the claims differ.
 //!
 //! ```text
 //!   0  ──REQUEST(a+b)─┬──▲──▲──[ has a and b ]─────REPLY─┬───────────────────►
@@ -28,12 +28,12 @@
 //! **Why it is safe.** As for readers and writers: of two requests with a resource in common the
 //! older is replied to, the younger deferred until the older has left.
 //!
-//! **Why there is no deadlock, and nobody starves.** A request has nothing while it waits, and waits
-//! only for older ones and for those inside: stamps are in one order for all sets, so nobody waits
-//! in a circle. Who takes resources one after the other, each with a request of its own, holds one
-//! while it waits for the next, and two that begin at different ends wait for each other for ever
-//! (E. G. Coffman, M. J. Elphick and A. Shoshani, "System deadlocks", ACM Computing Surveys 3(2),
-//! 1971): the flaw `one-after-the-other`.
+//! **Why there is no deadlock, and nobody starves.** A request has nothing while it waits, and
+//! waits only for older ones and for those inside: stamps are in one order for all sets, so nobody
+//! waits in a circle. Who takes resources one after the other, each with a request of its own,
+//! holds one while it waits for the next, and two that begin at different ends wait for each other
+//! for ever (E. G. Coffman, M. J. Elphick and A. Shoshani, "System deadlocks", ACM Computing
+//! Surveys 3(2), 1971): the flaw `one-after-the-other`.
 //!
 //! **On views** those whose sets are apart are inside together, and no chain of messages orders
 //! their entries: their numbers only tell an entry of this view from those of older ones.

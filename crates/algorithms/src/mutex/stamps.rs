@@ -11,7 +11,7 @@
 //! | | entries in the order of stamps |
 //! | --- | --- |
 //! | Lamport, Ricart–Agrawala | promised |
-//! | Carvalho–Roucairol | no: who has all permissions enters again before an older request has arrived |
+//! | Carvalho–Roucairol | no: who has all permissions enters again before an older one arrives |
 //! | Maekawa | no: the younger of two may have all its locks before the older one has asked |
 //! | coordinator, tokens | requests have no stamps |
 

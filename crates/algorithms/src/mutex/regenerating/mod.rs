@@ -392,12 +392,7 @@ impl<P: Renewable> Protocol for Regenerating<P> {
                 self.application = Application::Outside;
                 self.on_work(fx, |node, among| node.on_command(command, among))?;
             }
-            (
-                Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)),
-                Application::Outside,
-            ) => {
-                return Err(EXCLUSIVE_ONLY);
-            }
+            (Command::Acquire(_), Application::Outside) => return Err(EXCLUSIVE_ONLY),
             (Command::Acquire(_), Application::Waits) => return Err(ALREADY_WAITING),
             (Command::Acquire(_), Application::Inside) => return Err(ALREADY_INSIDE),
             (Command::Release, Application::Outside | Application::Waits) => {

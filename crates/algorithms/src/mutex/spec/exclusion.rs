@@ -3,6 +3,7 @@
 
 use alloc::format;
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 
 use vorrang_protocol::{Monitor, NodeId, NodeSet, Obligation, Violation};
 
@@ -31,7 +32,7 @@ pub enum Only {
 
 /// Exclusion and progress: no node enters beside a conflicting claim, no node enters unasked, and
 /// when no further step is bound to happen, no node is left waiting.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Exclusion {
     admission: Admission,
     only: Option<Only>,
@@ -39,6 +40,14 @@ pub struct Exclusion {
     inside: NodeSet,
     /// The claims of those waiting or inside that are not exclusive, by node.
     claims: Vec<(NodeId, Claim)>,
+}
+
+/// Which half is left out is the same in all states of a system.
+impl Hash for Exclusion {
+    fn hash<H: Hasher>(&self, hasher: &mut H) {
+        let Self { admission, only: _, waiting, inside, claims } = self;
+        (admission, waiting, inside, claims).hash(hasher);
+    }
 }
 
 impl Exclusion {
