@@ -50,8 +50,10 @@
 //! again, and their order may be lost. A node asks who uses the token before it calls for
 //! an election, so that a long stay inside costs some messages and no new generation.
 
+mod effects;
 mod lemmas;
 mod message;
+mod shown;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -59,12 +61,9 @@ use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::hash::Hash;
 use core::mem;
-use core::num::NonZeroU32;
 use core::time::Duration;
 
-use vorrang_protocol::{
-    Delay, Effects, Group, Lift, NodeId, NodeState, Protocol, Refused, StateValue,
-};
+use vorrang_protocol::{Delay, Effects, Group, Lift, NodeId, NodeState, Protocol, Refused};
 
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::card::{Quantity, Span};
@@ -72,6 +71,7 @@ use crate::election::bully::Bully;
 use crate::election::{Command as ElectionCommand, Notice as ElectionNotice};
 use crate::mutex::card::{Card, Setting};
 use crate::setup::Setup;
+use effects::Among;
 pub(super) use message::kinds;
 pub use message::{Generation, Inner, Message, Timer};
 
@@ -333,38 +333,6 @@ impl<P: Renewable> Regenerating<P> {
     }
 }
 
-/// The effects of the algorithm, as this layer passes them on.
-struct Among<'a, E> {
-    fx: &'a mut E,
-    generation: Generation,
-    members: &'a [NodeId],
-    entered: bool,
-}
-
-impl<P: Renewable, E: Effects<Regenerating<P>>> Effects<P> for Among<'_, E> {
-    fn send(&mut self, to: NodeId, message: P::Message) {
-        let (to, generation) = (self.members[to.index()], self.generation);
-        self.fx.send(to, Message::Token { generation, message });
-    }
-    fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
-        let (members, generation) = (self.members, self.generation);
-        let message = Message::Token { generation, message };
-        self.fx.send_to_each(&mut to.map(|id| members[id.index()]), message);
-    }
-    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        self.fx.set_timer(Timer::Token(self.generation, timer), delay);
-    }
-    fn cancel_timer(&mut self, timer: P::Timer) {
-        self.fx.cancel_timer(Timer::Token(self.generation, timer));
-    }
-    fn notify(&mut self, notice: Notice) {
-        self.entered |= notice.is_entry();
-    }
-    fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        self.fx.choose(bound)
-    }
-}
-
 impl<P: Renewable> Protocol for Regenerating<P> {
     type Message = Message<P::Message>;
     type Timer = Timer<P::Timer>;
@@ -483,31 +451,8 @@ impl<P: Renewable> Protocol for Regenerating<P> {
         self.on_election(fx, |election, up| election.on_restart(up));
     }
 
-    /// The algorithm's own variables number the nodes as `members` does, from 0.
     fn state(&self) -> NodeState {
-        let application = match self.application {
-            Application::Outside => "outside",
-            Application::Waits => "waiting",
-            Application::Inside => "inside",
-        };
-        let state = NodeState::new()
-            .with("application", application)
-            .with("generation", (self.generation.number, self.generation.by))
-            .with("asks for token", self.asks);
-        let state = match &self.work {
-            Work::Goes { members, node } => state
-                .with("members", StateValue::list(members.iter().copied()))
-                .beneath("lock", node.state()),
-            Work::Stopped { has, early } => {
-                let early = early.iter().map(|(from, message)| (*from, StateValue::shown(message)));
-                state.with("stopped with token", *has).with("early", StateValue::list(early))
-            }
-        };
-        let census = self.census.as_ref().map(|census| {
-            let has = census.has.iter().map(|(&node, &has)| (node, has));
-            NodeState::new().with("has token", StateValue::list(has)).with("again", census.again)
-        });
-        state.beneath("election", self.election.state()).with("census", census)
+        self.shown()
     }
 
     /// The generation lies on stable storage: a leader that used the same number twice would take
