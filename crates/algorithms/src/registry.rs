@@ -95,7 +95,7 @@ use crate::mutex::singhal::{self, Singhal};
 use crate::mutex::stamps::remembering;
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
-use crate::mutex::{Mutex, group_exclusion, resource_sets};
+use crate::mutex::{Mutex, group_exclusion, lemmas, resource_sets};
 use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
 pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
 use crate::wave::Wave;
@@ -205,7 +205,7 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
 
     let card = &majority_votes::CARD;
     let correct = || of_group(MajorityVotes::new);
-    into.algorithm(card, correct().guarded(majority_votes::INVARIANTS));
+    into.algorithm(card, correct().guarded(lemmas::majority_votes::INVARIANTS));
     into.flaw(card, "votes-for-all", correct().with(&VotesForAll));
     into.flaw(card, "amnesia", correct().with(&Amnesia));
     into.flaw(card, "answered-before-voted", correct().with(&AnsweredBeforeVoted));
@@ -246,7 +246,7 @@ fn register_survivors(into: &mut impl Register<Mutex>) {
 fn register_tokens(into: &mut impl Register<Mutex>) {
     let card = &token_ring::CARD;
     let correct = || of_setup(TokenRing::of);
-    into.algorithm(card, correct().guarded(token_ring::INVARIANTS));
+    into.algorithm(card, correct().guarded(lemmas::token_ring::INVARIANTS));
     into.flaw(card, "kept-until-wanted", correct().with(&KeptUntilWanted));
     into.flaw(card, "timer-not-cancelled", correct().with(&TimerNotCancelled));
     into.flaw(card, "no-common-order", correct().with(&NoCommonOrder));
@@ -264,7 +264,7 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
 
     let card = &singhal::CARD;
     let correct = || of_setup(Singhal::of);
-    into.algorithm(card, correct().guarded(singhal::INVARIANTS));
+    into.algorithm(card, correct().guarded(lemmas::singhal::INVARIANTS));
     into.flaw(card, "as-published", correct().with(&AsPublished));
     into.flaw(card, "no-re-send", correct().with(&NoReSend));
     into.flaw(card, "inside-as-if-idle", correct().with(&InsideAsIfIdle));

@@ -253,7 +253,8 @@ mod tests {
         assert!(text(&table, 80).contains("phase    failed  queue  clock\n"));
         assert_eq!(
             text(&table, 30),
-            "        phase    clock\nnode 0  inside   7\nnode 1  outside  8\nempty   failed, queue\n"
+            "        phase    clock\nnode 0  inside   7\nnode 1  outside  8\n\
+             empty   failed, queue\n"
         );
     }
 

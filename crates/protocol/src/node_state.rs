@@ -1,7 +1,7 @@
 //! The state of a node as a table of names and values, in the words of its algorithm's paper.
 //!
-//! An algorithm says what its variables are called and what they hold; how that is laid out as text,
-//! as a picture or as JSON is the same for all of them.
+//! An algorithm says what its variables are called and what they hold; how that is laid out as
+//! text, as a picture or as JSON is the same for all of them.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString as _};

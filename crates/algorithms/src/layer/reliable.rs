@@ -53,7 +53,6 @@ use core::time::Duration;
 
 use vorrang_protocol::{
     Delay, Effects, Graph, Group, Guard, NodeId, NodeState, Protocol, Refused, Situation,
-    StateValue,
 };
 
 use super::envelope::Incarnation;
@@ -122,11 +121,11 @@ pub struct Reliable<P: Protocol> {
 /// All of a node but the one above.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Channels<P: Protocol> {
-    me: NodeId,
-    peers: Peers,
-    patience: Retries,
+    pub(super) me: NodeId,
+    pub(super) peers: Peers,
+    pub(super) patience: Retries,
     /// On stable storage: how often this node has crashed.
-    life: u32,
+    pub(super) life: u32,
     /// Those that were ever used.
     pub(super) links: BTreeMap<NodeId, Link<P::Message>>,
 }
@@ -135,17 +134,17 @@ pub(super) struct Channels<P: Protocol> {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Link<M> {
     /// The other's life; not known after a crash of our own, until our greeting is answered.
-    life: Incarnation,
+    pub(super) life: Incarnation,
     /// Messages that are not acknowledged, oldest first.
-    out: VecDeque<M>,
+    pub(super) out: VecDeque<M>,
     /// The number of the first of these.
-    first: u64,
+    pub(super) first: u64,
     /// The number of the next message to be handed up.
     pub(super) next: u64,
     /// Messages that came too early.
-    early: BTreeMap<u64, M>,
+    pub(super) early: BTreeMap<u64, M>,
     /// How often in a row something was sent again, or a greeting.
-    tries: u8,
+    pub(super) tries: u8,
 }
 
 impl<M> Link<M> {
@@ -224,34 +223,6 @@ impl<P: Protocol> Reliable<P> {
 }
 
 impl<P: Protocol> Channels<P> {
-    /// The life of this node, and for every peer that there was a channel to: its life, what it
-    /// has not acknowledged, what is next from it and what came too early, how often it was tried.
-    fn state(&self) -> NodeState {
-        let links = &self.links;
-        let lives = links.iter().map(|(&peer, link)| match link.life {
-            Incarnation::Known(life) => (peer, "", life),
-            Incarnation::AtLeast(life) => (peer, "≥", life),
-        });
-        let out = links.iter().flat_map(|(&peer, link)| {
-            let out = (link.first..).zip(&link.out);
-            out.map(move |(number, message)| (peer, number, StateValue::shown(message)))
-        });
-        let numbers = |of: fn(&Link<P::Message>) -> u64| {
-            StateValue::list(links.iter().map(move |(&peer, link)| (peer, of(link))))
-        };
-        let early = links.iter().flat_map(|(&peer, link)| {
-            link.early.iter().map(move |(&number, it)| (peer, number, StateValue::shown(it)))
-        });
-        NodeState::new()
-            .with("life", self.life)
-            .with("lives", StateValue::list(lives))
-            .with("to acknowledge", StateValue::list(out))
-            .with("next to", numbers(|link| link.first + link.out.len() as u64))
-            .with("next from", numbers(|link| link.next))
-            .with("early", StateValue::list(early))
-            .with("tries", numbers(|link| link.tries.into()))
-    }
-
     /// Messages in flight to another node: sent, and neither delivered there nor for an incarnation
     /// that is over.
     fn under_way<'a>(
@@ -512,7 +483,6 @@ impl<P: Protocol> Protocol for Reliable<P> {
         self.rise(fx, |node, through| node.on_restart(through));
     }
 
-    /// The node's own, and those of its channels.
     fn state(&self) -> NodeState {
         self.node.state().beneath("channel", self.channels.state())
     }

@@ -37,7 +37,7 @@ impl Inbox {
             inbox.early.iter().map(move |(&number, body)| body.shown(Id { from, number }))
         });
         NodeState::new()
-            .with("next from", StateValue::list(inboxes.clone().map(|(from, it)| (from, it.next))))
+            .with("next from", StateValue::list(inboxes.map(|(from, it)| (from, it.next))))
             .with("early", StateValue::set(early))
     }
 

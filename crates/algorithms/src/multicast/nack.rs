@@ -417,8 +417,8 @@ impl Carrier for Nack {
         self.history.len() < self.window as usize
     }
 
-    /// Of every sender (sender, number): how many messages it has sent as far as is known, up to which
-    /// this member has said to have them, how often a request was repeated.
+    /// Of every sender (sender, number): how many messages it has sent as far as is known, up to
+    /// which this member has said to have them, how often a request was repeated.
     fn state(&self) -> NodeState {
         let each = |of: fn(&Stream) -> u64| {
             StateValue::list(self.streams.iter().map(move |(&from, it)| (from, of(it))))

@@ -23,7 +23,7 @@ use core::hash::Hash;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
     Counter, CounterVisitor, Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
-    Situation, StateValue,
+    Situation,
 };
 
 use super::self_messages::HandlesSelfMessages;
@@ -135,39 +135,6 @@ pub struct Arbiter {
     pub(super) lock: Option<Stamp>,
     /// The requests that wait for it, oldest last.
     pub(super) waiting: Vec<Stamp>,
-}
-
-impl Arbiter {
-    /// The request that has it, under this name, and the queue, oldest first.
-    pub(super) fn state(&self, lock: &'static str) -> NodeState {
-        let queue = self.waiting.iter().rev().copied();
-        NodeState::new().with(lock, self.lock).with("queue", StateValue::list(queue))
-    }
-}
-
-impl Phase {
-    /// The phase, and the time of the request.
-    pub(super) fn state(&self) -> NodeState {
-        let (phase, time) = match *self {
-            Self::Outside => ("outside", None),
-            Self::Waiting(time) => ("waiting", Some(time)),
-            Self::Inside(time) => ("inside", Some(time)),
-        };
-        NodeState::new().with("phase", phase).with("request", time)
-    }
-}
-
-impl Request {
-    /// The request, and what its arbiters have said.
-    pub(super) fn state(&self, clock: Clock) -> NodeState {
-        let Self { phase, locked, failed, inquired } = self;
-        phase
-            .state()
-            .with("clock", clock.now())
-            .with("locks", locked)
-            .with("failed", failed)
-            .with("inquired", inquired)
-    }
 }
 
 /// The oldest request that an arbiter knows.
@@ -428,12 +395,8 @@ impl<S: Structure> Protocol for Locking<S> {
         self.hear_at_home(from, message, fx);
     }
 
-    /// What it has asked for, and what it has given as an arbiter: Maekawa's lists.
     fn state(&self) -> NodeState {
-        self.request
-            .state(self.clock)
-            .and(self.arbiter.state("locked for"))
-            .and(self.structure.sets())
+        self.shown()
     }
 
     /// Times are compared with times and counted on from; none means anything by itself.

@@ -62,15 +62,11 @@
 //! is lost. Priorities are not in it.
 
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::format;
-use alloc::string::String;
 use core::fmt;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{
-    Delay, Effects, Group, Invariant, NodeId, NodeState, Protocol, Refused, Situation, StateValue,
-};
+use vorrang_protocol::{Delay, Effects, Group, NodeId, NodeState, Protocol, Refused, StateValue};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting,
@@ -361,27 +357,6 @@ impl Protocol for TokenRing {
             .with("tokens at rest", StateValue::set(self.resting.iter().copied()))
             .with("reserved", StateValue::list(self.kept_for.iter().map(shown)))
     }
-}
-
-/// The invariants of its proof.
-pub const INVARIANTS: &[Invariant<TokenRing>] =
-    &[Invariant { name: "one token a resource", holds: one_token_a_resource }];
-
-/// There is exactly one token of every resource, at a node or under way.
-fn one_token_a_resource(at: &Situation<'_, TokenRing>) -> Result<(), String> {
-    let resources = at.up().map(|(_, node)| node.resources).max().unwrap_or(0);
-    for wanted in 0..resources {
-        let here = at.up().filter(|(_, node)| node.has(wanted));
-        let under_way = at.messages().filter(|(_, _, message)| {
-            let Message::Token { resource, .. } = message;
-            *resource == wanted
-        });
-        let count = here.count() + under_way.count();
-        if count != 1 {
-            return Err(format!("there are {count} tokens of resource {wanted}"));
-        }
-    }
-    Ok(())
 }
 
 /// The card of the algorithm.

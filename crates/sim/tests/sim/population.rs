@@ -15,10 +15,11 @@ use vorrang_algorithms::layer::Reliable;
 use vorrang_algorithms::layer::reliable::{Peers, Retries};
 use vorrang_algorithms::multicast::srm::{self, Srm};
 use vorrang_algorithms::multicast::{self, Ordered, Text};
+use vorrang_algorithms::mutex::lemmas;
 use vorrang_algorithms::mutex::ricart_agrawala::{self, RicartAgrawala};
 use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
-use vorrang_algorithms::mutex::token_ring::{self, TokenRing};
+use vorrang_algorithms::mutex::token_ring::TokenRing;
 use vorrang_algorithms::mutex::{Claim, Command, raymond};
 use vorrang_algorithms::setup::{Contention, Distances, Parameter, Setup};
 use vorrang_erased::{AnyNode, AnyPopulation, Fresh, Population};
@@ -222,7 +223,7 @@ fn with_timers_that_are_set_and_cancelled() {
         let network = Network { latency: Distribution::Uniform(1, 3 * MS), order: Order::Any };
         let workload = turns(load, 200).perpetual(true);
         let ended = Run::new(5, Exclusion::default(), network, workload)
-            .played_alike(of(TokenRing::of, &setup), token_ring::INVARIANTS);
+            .played_alike(of(TokenRing::of, &setup), lemmas::token_ring::INVARIANTS);
         assert!(ended.report.is_quiescent() && ended.report.is_safe(), "{:?}", ended.report);
         assert_eq!(ended.report.summary.entries, 200);
     }

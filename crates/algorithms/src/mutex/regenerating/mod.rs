@@ -60,6 +60,7 @@
 mod among;
 mod lemmas;
 mod message;
+mod shown;
 
 use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
@@ -69,9 +70,7 @@ use core::hash::Hash;
 use core::mem;
 use core::time::Duration;
 
-use vorrang_protocol::{
-    Delay, Effects, Group, Lift, NodeId, NodeState, Protocol, Refused, StateValue,
-};
+use vorrang_protocol::{Delay, Effects, Group, Lift, NodeId, NodeState, Protocol, Refused};
 
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::card::{Quantity, Span};
@@ -481,31 +480,8 @@ impl<P: Renewable> Protocol for Regenerating<P> {
         self.on_election(fx, |election, up| election.on_restart(up));
     }
 
-    /// The algorithm's own variables number the nodes as `members` does, from 0.
     fn state(&self) -> NodeState {
-        let application = match self.application {
-            Application::Outside => "outside",
-            Application::Waits => "waiting",
-            Application::Inside => "inside",
-        };
-        let state = NodeState::new()
-            .with("application", application)
-            .with("generation", (self.generation.number, self.generation.by))
-            .with("asks for token", self.asks);
-        let state = match &self.work {
-            Work::Goes { members, node } => state
-                .with("members", StateValue::list(members.iter().copied()))
-                .beneath("lock", node.state()),
-            Work::Stopped { has, early } => {
-                let early = early.iter().map(|(from, message)| (*from, StateValue::shown(message)));
-                state.with("stopped with token", *has).with("early", StateValue::list(early))
-            }
-        };
-        let census = self.census.as_ref().map(|census| {
-            let has = census.has.iter().map(|(&node, &has)| (node, has));
-            NodeState::new().with("has token", StateValue::list(has)).with("again", census.again)
-        });
-        state.beneath("election", self.election.state()).with("census", census)
+        self.shown()
     }
 
     /// The generation lies on stable storage: a leader that used the same number twice would take

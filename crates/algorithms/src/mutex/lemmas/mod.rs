@@ -1,0 +1,5 @@
+//! What the proofs of some algorithms rest on, where their own files have no room for it.
+
+pub mod majority_votes;
+pub mod singhal;
+pub mod token_ring;
