@@ -284,3 +284,23 @@ pub fn span(span: Span) -> String {
         None => format!("{low}…{high}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_theory_is_said_as_shortly_as_it_can_be() {
+        let (exact, range) = (Span::exactly(2.0), Span::between(0.0, 3.0));
+        let open = Span::between(1.0, f64::INFINITY);
+        let said = [exact, range, range.typically(1.5), open, open.typically(4.0)].map(span);
+        assert_eq!(said, ["2", "0…3", "≈1.5 in 0…3", "1 at least", "≈4, 1 at least"]);
+    }
+
+    #[test]
+    fn every_agreement_has_a_mark_and_a_word_of_its_own() {
+        let all = [Agreement::Agrees, Agreement::Within, Agreement::Disagrees];
+        assert_eq!(all.map(mark), ["✓", "○", "✗"]);
+        assert_eq!(all.map(word), ["agrees", "within", "disagrees"]);
+    }
+}

@@ -110,3 +110,47 @@ impl Row {
         Value::Object(row)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two runs of which one needs 9.9 messages and the other 10.1, and what theory expects.
+    fn row(theory: Span) -> Row {
+        let run = |messages| Measured {
+            name: "any",
+            seed: 1,
+            head: Vec::new(),
+            figures: vec![
+                Figure::real("messages", Some(messages)).theory(Some(theory), Some(0.001)),
+            ],
+            faults: None,
+            safe: true,
+            quiescent: true,
+            violation: None,
+            violated_ns: None,
+            events: 1,
+            wall_seconds: 0.0,
+        };
+        Row { page: String::new(), runs: [9.9, 10.1].map(run).into() }
+    }
+
+    /// The interval is 10 ± 1.27, so the error is taken for 0.65, and four errors are allowed.
+    #[test]
+    fn seeds_that_lie_apart_allow_a_mean_to_be_off_by_four_errors() {
+        let expects = |typical| row(Span::between(0.0, 100.0).typically(typical));
+        for (typical, agreement) in [(12.5, Agreement::Agrees), (12.7, Agreement::Disagrees)] {
+            assert_eq!(expects(typical).agreement("messages"), Some(agreement), "{typical}");
+        }
+    }
+
+    #[test]
+    fn a_row_is_fine_if_all_runs_are_and_no_figure_contradicts_its_theory() {
+        let as_expected = || row(Span::between(9.0, 11.0));
+        assert!(as_expected().is_fine());
+        assert!(!row(Span::between(11.0, 12.0)).is_fine());
+        let mut unsafe_once = as_expected();
+        unsafe_once.runs[1].safe = false;
+        assert!(!unsafe_once.is_fine());
+    }
+}

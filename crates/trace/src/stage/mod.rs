@@ -647,7 +647,7 @@ mod tests {
         );
     }
 
-    /// Draws a card of so many when asked, and tells which.
+    /// Draws a card of so many when asked, and tells which; of one card, node 0 draws another.
     #[derive(Clone, PartialEq, Eq, Hash, Debug)]
     struct Player;
 
@@ -661,13 +661,22 @@ mod tests {
             let cards = NonZeroU32::new(cards).ok_or(Refused("there are no cards"))?;
             let card = fx.choose(cards);
             fx.notify(card);
+            if cards == NonZeroU32::MIN {
+                fx.send(NodeId(0), bully::Message::Election(0));
+            }
             Ok(())
         }
-        fn on_message(&mut self, _: NodeId, _: bully::Message, _: &mut impl Effects<Self>) {}
+        fn on_message(&mut self, _: NodeId, _: bully::Message, fx: &mut impl Effects<Self>) {
+            let card = fx.choose(NonZeroU32::MIN.saturating_add(1));
+            fx.notify(card);
+        }
     }
 
     #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-    struct Bystander;
+    struct Bystander {
+        /// How many messages have arrived.
+        heard: u32,
+    }
 
     impl Monitor for Bystander {
         type Command = u32;
@@ -682,11 +691,14 @@ mod tests {
         fn at_rest(&self) -> Result<(), Violation> {
             Ok(())
         }
+        fn on_receive(&mut self, _: NodeId, (): &()) {
+            self.heard += 1;
+        }
     }
 
     #[test]
     fn a_choice_is_said_and_can_be_told() {
-        let mut stage = Stage::new([Player], Bystander);
+        let mut stage = Stage::new([Player], Bystander { heard: 0 });
         let played = stage.play("9 0\n9 0 choose 3\nchoose 4\n9 0").unwrap();
         assert_eq!(
             played,
@@ -758,5 +770,26 @@ mod tests {
         let mut wrong = Stage::new(nodes(), Exclusion::default()).guarded(guards());
         wrong.play("acquire 0\nsettle\ncrash 1\nrestart 1\n").unwrap();
         assert_eq!(wrong.violation().unwrap().property, central::INVARIANTS[0].name);
+    }
+
+    #[test]
+    fn a_monitor_is_told_who_has_come_up_again() {
+        let mut stage = bullies();
+        stage.play("crash 2\nrestart 2\nlose 2->0\ndeliver 2->1\nrest").unwrap();
+        let what = "agreement: node 0 was not told that node 2 leads";
+        assert_eq!(stage.violation().map(ToString::to_string).as_deref(), Some(what));
+    }
+
+    #[test]
+    fn a_message_that_does_not_arrive_after_all_tells_nobody_anything() {
+        let mut stage = Stage::new([Player, Player], Bystander { heard: 0 });
+        stage.play("1 1").unwrap();
+        stage.said.clear();
+        let before = format!("{stage:?}");
+        stage.step("deliver 1->0 choose 2").unwrap_err();
+        stage.said.clear();
+        assert_eq!(format!("{stage:?}"), before);
+        stage.step("deliver 1->0 choose 1").unwrap();
+        assert_eq!(stage.monitor, Bystander { heard: 1 });
     }
 }
