@@ -496,4 +496,18 @@ mod tests {
         nodes.on_restart(FIRST, &mut keeper);
         assert_eq!(keeper.set[2..], [first], "numbers are used again");
     }
+
+    #[test]
+    fn messages_are_equal_if_they_say_the_same_wherever_they_are_kept() {
+        let (mut locks, mut keeper) = (locks(), Keeper::new(None));
+        let second = NodeId(1);
+        locks.on_command(FIRST, ACQUIRE, &mut keeper).unwrap();
+        locks.on_command(second, ACQUIRE, &mut keeper).unwrap();
+        let id_of = |keeper: &Keeper<Notice>, at: usize| keeper.sent[at].1.id;
+        let (one, other) = (id_of(&keeper, 0), id_of(&keeper, 3));
+        assert_ne!(one, other);
+        assert!(locks.are_equal(one, one) && locks.are_equal(one, other));
+        locks.on_message(NodeId(3), second, other, &mut keeper);
+        assert!(!locks.are_equal(one, id_of(&keeper, 6)), "a reply is no request");
+    }
 }

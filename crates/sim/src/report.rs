@@ -99,3 +99,28 @@ impl fmt::Display for Pending {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_has_come_to_rest_if_it_is_over_and_nothing_is_owed() {
+        let owed = Violation { property: "progress", what: "node 1 still waits".to_owned() };
+        for (is_over, at_rest, is_quiescent) in
+            [(true, None, true), (false, None, false), (true, Some(owed), false)]
+        {
+            let report = Report {
+                summary: (),
+                violations: 0,
+                first_violation: None,
+                is_over,
+                at_rest,
+                faults: FaultCounts::default(),
+                events: 7,
+                now_ns: 9,
+            };
+            assert_eq!(report.is_quiescent(), is_quiescent, "{report:?}");
+        }
+    }
+}

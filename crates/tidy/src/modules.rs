@@ -323,4 +323,14 @@ mod tests {
         let first = modules.uses_in(&group).next().expect("there is a cycle");
         assert_eq!((&*first.module, first.other, first.line), ("a", "b", 3));
     }
+
+    #[test]
+    fn a_name_on_the_way_of_a_path_from_elsewhere_is_no_module() {
+        let crate_with = |root| {
+            cycles(&[("crates/x/src/lib.rs", root), ("crates/x/src/a.rs", "use crate::Here;")])
+        };
+        assert!(crate_with("mod a; use other::a::X; pub struct Here(X);").is_empty());
+        assert!(crate_with("mod a; pub struct Here(other::a::X);").is_empty());
+        assert!(!crate_with("mod a; pub struct Here(a::X);").is_empty());
+    }
 }

@@ -223,4 +223,15 @@ mod tests {
         let run = run(&[(0, ASK), (0, sent), (1, received), (1, ASK), (1, ENTER), (0, ENTER)]);
         assert_eq!(judge(&run, HappenedBefore::default()).count("ordering"), 1);
     }
+
+    #[test]
+    fn a_message_that_was_doubled_is_under_way_until_both_have_arrived() {
+        let (to, from, seq) = (NodeId(1), NodeId(0), 0);
+        let sent = (0, What::Send { to, seq, message: MESSAGE });
+        let doubled = (0, What::Doubled { to, seq });
+        let received = (1, What::Receive { from, seq, message: MESSAGE });
+        let all = run(&[sent, doubled, received.clone(), received]);
+        let under_way = |upto: usize| judge(&all[..upto], Exclusion::default()).in_flight;
+        assert_eq!([1, 2, 3, 4].map(under_way), [1, 1, 1, 0]);
+    }
 }

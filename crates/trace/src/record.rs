@@ -499,4 +499,21 @@ mod tests {
             assert_eq!(short.as_bytes(), number.to_string().as_bytes());
         }
     }
+
+    #[test]
+    fn what_happens_to_a_node_is_an_event_and_what_it_does_is_none() {
+        type Happened = What<RicartAgrawala>;
+        let message = ricart_agrawala::Message::Request { time: 1 };
+        let (to, seq) = (NodeId(0), 0);
+        let events: [Happened; 3] =
+            [What::Receive { from: to, seq, message }, What::Crash, What::Restart];
+        assert!(events.iter().all(What::is_event));
+        let others: [Happened; 4] = [
+            What::Send { to, seq, message },
+            What::Choice(1),
+            What::Doubled { to, seq },
+            What::Fault(Fault::Pause),
+        ];
+        assert!(!others.iter().any(What::is_event));
+    }
 }

@@ -103,6 +103,7 @@ impl Recording {
 #[cfg(test)]
 mod tests {
     use serde_json::Value;
+    use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 
     use super::*;
 
@@ -128,5 +129,13 @@ mod tests {
                     [1,2,\"crash\"]\n";
         let error = Recording::read(file.as_bytes()).unwrap_err().to_string();
         assert!(error.ends_with("there is no node 2: the last is 1"), "{error}");
+    }
+
+    #[test]
+    fn what_an_algorithm_does_not_know_is_named_by_its_line() {
+        let file = "{\"vorrang_trace\":3,\"algorithm\":\"x\",\"nodes\":2,\"parameters\":{}}\n\
+                    [1,0,\"crash\"]\n[2,1,\"notice\",\"sings\"]\n";
+        let error = Trace::<RicartAgrawala>::read(file.as_bytes()).unwrap_err().to_string();
+        assert!(error.starts_with("line 3 of the trace"), "{error}");
     }
 }

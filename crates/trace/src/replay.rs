@@ -473,10 +473,12 @@ fn shown<P: Protocol>(at: NodeId, effect: &Effect<P>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde::{Deserialize, Serialize};
     use vorrang_algorithms::mutex::central::{self, Central, Message};
     use vorrang_algorithms::mutex::{Claim, Command, Notice};
-    use vorrang_protocol::{Effects, Group, Never, Refused};
+    use vorrang_protocol::{Delay, Effects, Group, Never, Refused};
 
     use super::*;
     use crate::record::{Loss, Record};
@@ -637,5 +639,43 @@ mod tests {
         assert!(again(&throw(3, 4)).unwrap_err().to_string().contains("0 tells 3"));
         let objection = again(&throw(6, 6)).unwrap_err().to_string();
         assert!(objection.contains("no matching random choice follows"), "{objection}");
+    }
+
+    /// Is reminded once of what it is told.
+    #[derive(Clone, PartialEq, Eq, Hash, Debug)]
+    struct Alarm;
+
+    impl Protocol for Alarm {
+        type Message = central::Message;
+        type Timer = u32;
+        type Command = u32;
+        type Notice = u32;
+
+        fn on_command(&mut self, of: u32, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+            fx.set_timer(of, Delay::exactly(Duration::from_millis(1)));
+            Ok(())
+        }
+        fn on_message(&mut self, _: NodeId, _: Message, _: &mut impl Effects<Self>) {}
+        fn on_timer(&mut self, of: u32, fx: &mut impl Effects<Self>) {
+            fx.notify(of);
+        }
+    }
+
+    #[test]
+    fn a_timer_does_not_outlive_a_crash() {
+        let again = |between: &[What<Alarm>]| {
+            let set = [What::Command(7)];
+            let rings = [What::Timer(7), What::Notice(7)];
+            let all = [&set, between, &rings].concat();
+            let lines: Vec<Line> = (1..)
+                .zip(all)
+                .map(|(at_ns, what)| Line::from(&record::<Alarm>(at_ns, 0, what)))
+                .collect();
+            let watch = &mut |_: Option<usize>, _, _: &Alarm| {};
+            replay(&Cast::new(1, &|_| Alarm), &lines, true, watch)
+        };
+        assert_eq!(again(&[]), Ok(2));
+        let objection = again(&[What::Crash, What::Restart]).unwrap_err().to_string();
+        assert!(objection.ends_with("in the replay, no timer is set"), "{objection}");
     }
 }

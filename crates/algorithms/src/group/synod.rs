@@ -478,4 +478,14 @@ mod tests {
         came(&mut node, |node, fx| node.on_command(Decide::Settled(5), fx).unwrap());
         assert_eq!(node, Synod::new(NodeId(1)));
     }
+
+    #[test]
+    fn of_several_votes_that_of_the_highest_ballot_counts() {
+        let mut node = Synod::new(NodeId(1));
+        hear(&mut node, 0, Message::Accept(5, ballot(2, 0), 'a'));
+        assert_eq!(propose(&mut node, 'b'), ["0 PREPARE(5: 3.1)", "2 PREPARE(5: 3.1)"]);
+        let lower = Some((ballot(1, 2), 'c'));
+        hear(&mut node, 2, Message::Promise(5, ballot(3, 1), lower));
+        assert_eq!(hear(&mut node, 2, Message::Accepted(5, ballot(3, 1))), ["5: a"]);
+    }
 }

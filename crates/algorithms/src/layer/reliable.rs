@@ -725,4 +725,16 @@ mod tests {
         nodes[1] = nodes[1].after_crash(node(1));
         assert_eq!(wrong(&nodes), None, "for a life that is over");
     }
+
+    #[test]
+    fn once_all_has_arrived_a_link_is_as_if_nothing_had_been_sent_twice() {
+        let (mut quick, mut slow) = (node(0), node(0));
+        say(&mut quick, 1, 'a');
+        say(&mut slow, 1, 'a');
+        run_out(&mut slow, 1);
+        assert_ne!(slow, quick, "it counts how often it has tried");
+        hear(&mut quick, 1, receipt(0, 0, 1));
+        hear(&mut slow, 1, receipt(0, 0, 1));
+        assert_eq!(slow, quick);
+    }
 }

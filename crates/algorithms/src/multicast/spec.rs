@@ -429,4 +429,31 @@ mod tests {
         let total = monitor.total.as_ref().unwrap();
         assert!(total.order.is_empty() && total.first == 1, "what all have is forgotten");
     }
+
+    #[test]
+    fn what_is_left_out_of_the_order_moves_only_those_who_had_it() {
+        let mut monitor = watch(Ordering::Sequencer);
+        for sender in [1, 0, 1] {
+            cast(&mut monitor, sender);
+        }
+        for (from, number) in [(1, 0), (0, 0), (1, 1)] {
+            told(&mut monitor, 1, from, number).unwrap();
+        }
+        told(&mut monitor, 2, 1, 0).unwrap();
+        monitor.on_crash(NodeId(0));
+        monitor.on_restart(NodeId(0));
+        told(&mut monitor, 2, 1, 1).expect("the next of those that are left");
+    }
+
+    #[test]
+    fn nobody_has_to_wait_for_what_somebody_said_who_came_up_again() {
+        let mut monitor = watch(Ordering::Causal);
+        cast(&mut monitor, 0);
+        told(&mut monitor, 1, 0, 0).unwrap();
+        cast(&mut monitor, 1);
+        assert_eq!(told(&mut monitor.clone(), 2, 1, 0), Err(CAUSAL));
+        monitor.on_crash(NodeId(0));
+        monitor.on_restart(NodeId(0));
+        told(&mut monitor, 2, 1, 0).unwrap();
+    }
 }

@@ -606,4 +606,17 @@ mod tests {
         assert_eq!(node.on_command(ACQUIRE, &mut fx), Err(ALREADY_INSIDE));
         assert_eq!(fx.take(), []);
     }
+
+    #[test]
+    fn a_request_that_comes_late_does_not_replace_a_later_one() {
+        let (mut node, mut fx) = node(1);
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        for number in [3, 2] {
+            node.on_message(NodeId(0), request(number), &mut fx);
+        }
+        node.on_message(NodeId(2), token([], [2, 0, 0]), &mut fx);
+        fx.take();
+        node.on_command(Command::Release, &mut fx).unwrap();
+        assert_eq!(fx.take(), [send(0, token([], [2, 1, 0]))]);
+    }
 }

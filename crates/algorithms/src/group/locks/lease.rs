@@ -268,4 +268,22 @@ mod tests {
             assert!(fastest + 1 >= slowest, "{drift}: {fastest} {slowest}");
         }
     }
+
+    #[test]
+    fn an_answer_to_an_earlier_question_makes_no_lease() {
+        let mut stage = Stage::new();
+        stage.command(0, Input::Ask(Command::Acquire(Claim::Exclusive)));
+        stage.deliver(|_, _, _| true);
+        stage.happens(NodeId(0), |node, fx| {
+            node.renew(fx);
+            let earlier = node.tenure.round;
+            node.renew(fx);
+            node.on_there(NodeId(1), earlier, fx);
+        });
+        let tenure = &stage.nodes[0].tenure;
+        assert!(tenure.is_open && tenure.valid != Some(tenure.round), "{tenure:?}");
+        stage.deliver(|_, _, _| true);
+        let tenure = &stage.nodes[0].tenure;
+        assert_eq!((tenure.is_open, tenure.valid), (false, Some(tenure.round)));
+    }
 }

@@ -79,3 +79,21 @@ impl Causal {
         self.waiting.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_follows_from_another_waits_for_it() {
+        let (mut member, mut acts) = (Causal::new(Group::of(3)), Vec::new());
+        let deliver = |from, text: &str| Act::Deliver { from, number: 0, text: text.into() };
+        let (asks, answers) = (NodeId(0), NodeId(1));
+        let past = |of: [u64; 3]| of.into_iter().collect();
+        member.heard(answers, 0, (past([1, 0, 0]), "why not".into()), &mut acts);
+        assert_eq!((&*acts, member.buffered()), (&[][..], 1));
+        member.heard(asks, 0, (past([0; 3]), "why".into()), &mut acts);
+        assert_eq!(acts, [deliver(asks, "why"), deliver(answers, "why not")]);
+        assert_eq!(member.buffered(), 0);
+    }
+}

@@ -124,3 +124,21 @@ impl Skeen {
         self.line.len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_member_proposes_no_place_before_one_that_it_knows_to_be_given() {
+        let (mut member, mut acts) = (Skeen::new(NodeId(1), Group::of(3)), Vec::new());
+        member.heard(NodeId(0), 0, "a".into(), &mut acts);
+        let letter = Letter::Propose { number: 0, clock: 1 };
+        assert_eq!(acts, [Act::Mail { to: NodeId(0), letter }]);
+        member.decided(NodeId(0), 0, Place { clock: 7, by: NodeId(2) }, &mut acts);
+        acts.clear();
+        member.heard(NodeId(2), 0, "b".into(), &mut acts);
+        let letter = Letter::Propose { number: 0, clock: 8 };
+        assert_eq!(acts, [Act::Mail { to: NodeId(2), letter }]);
+    }
+}

@@ -265,4 +265,16 @@ mod tests {
             monitor.on_notice(NodeId(0), &Notice::Entered).unwrap();
         }
     }
+
+    #[test]
+    fn entries_before_a_crash_do_not_count_after_it() {
+        let mut monitor = monitor(2);
+        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
+        tell(&mut monitor, 0, 1);
+        monitor.on_command(NodeId(1), &EXCLUSIVE).unwrap();
+        monitor.on_notice(NodeId(1), &Notice::Entered).unwrap();
+        monitor.on_crash(NodeId(1));
+        tell(&mut monitor, 0, 1);
+        assert_eq!(entries_of_1(&mut monitor, Claim::Exclusive), 2);
+    }
 }

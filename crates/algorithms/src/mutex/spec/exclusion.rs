@@ -262,4 +262,13 @@ mod tests {
         enter(&mut monitor, 3, Claim::Group(1)).unwrap();
         assert!(enter(&mut monitor, 4, Claim::Group(2)).is_err());
     }
+
+    #[test]
+    fn a_claim_does_not_outlive_a_crash() {
+        let mut monitor = Exclusion::new(Admission::Compatible);
+        enter(&mut monitor, 0, Claim::Shared).unwrap();
+        monitor.on_crash(NodeId(0));
+        enter(&mut monitor, 1, Claim::Shared).unwrap();
+        assert!(enter(&mut monitor, 0, Claim::Exclusive).is_err(), "it shares no longer");
+    }
 }

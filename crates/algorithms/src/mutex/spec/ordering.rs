@@ -164,4 +164,15 @@ mod tests {
             assert_eq!(monitor.on_notice(NodeId(1), &Notice::Entered).is_ok(), may);
         }
     }
+
+    #[test]
+    fn whoever_crashes_forgets_which_requests_it_knew_of() {
+        let mut monitor = HappenedBefore::default();
+        monitor.on_command(NodeId(0), &EXCLUSIVE).unwrap();
+        let tag = monitor.on_send(NodeId(0));
+        monitor.on_receive(NodeId(1), &tag);
+        monitor.on_crash(NodeId(1));
+        monitor.on_command(NodeId(1), &EXCLUSIVE).unwrap();
+        monitor.on_notice(NodeId(1), &Notice::Entered).unwrap();
+    }
 }
