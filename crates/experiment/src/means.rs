@@ -127,10 +127,12 @@ mod tests {
             faults: None,
             safe: true,
             quiescent: true,
+            done: (1, 1),
             violation: None,
             violated_ns: None,
             events: 1,
             wall_seconds: 0.0,
+            warning: None,
         };
         Row { page: String::new(), runs: [9.9, 10.1].map(run).into() }
     }
