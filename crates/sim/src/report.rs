@@ -112,6 +112,7 @@ mod tests {
         {
             let report = Report {
                 summary: (),
+                progress: 0,
                 violations: 0,
                 first_violation: None,
                 is_over,
