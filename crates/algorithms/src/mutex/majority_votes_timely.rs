@@ -159,7 +159,9 @@ impl MajorityVotesTimely {
     ) -> T {
         let mut heard = Vec::new();
         let done = act(&mut self.votes, &mut Lift::new(fx, &mut heard));
-        heard.into_iter().for_each(|notice| fx.notify(notice));
+        for notice in heard {
+            fx.notify(notice);
+        }
         self.watch(fx);
         done
     }

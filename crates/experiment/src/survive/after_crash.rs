@@ -34,11 +34,11 @@ pub(super) fn trial(
 ) -> Result<Option<Trial>, Failure> {
     let known = points.iter().chain(others.iter().flat_map(|it| &it.points));
     let known: Vec<&str> = known.filter_map(|(fault, _)| fault.kind()).collect();
-    let is_new = |kind: &&'static str| !known.contains(kind);
+    let is_new = |kind: &&str| !known.contains(kind);
     let Some(&(_, crash)) = points.iter().find(|(fault, _)| matters(*fault)) else {
         return Ok(None);
     };
-    if !kinds.iter().any(|kind| is_new(&kind)) {
+    if !kinds.iter().any(is_new) {
         return Ok(None);
     }
     let args = RunArgs { faults: crash.into(), ..args.clone() };
