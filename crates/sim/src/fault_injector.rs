@@ -65,7 +65,7 @@ impl ProgressWatch {
     /// to all others, and most messages may be lost.
     fn of(nodes: u64) -> Self {
         let square = nodes.saturating_mul(nodes);
-        let most = (square << 12).clamp(1 << 18, 1 << 22).max(square.saturating_mul(16));
+        let most = (square << 12).clamp(1 << 16, 1 << 22).max(square.saturating_mul(16));
         Self { most, seen: (0, 0), is_over: false }
     }
 

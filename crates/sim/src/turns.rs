@@ -69,7 +69,8 @@ impl<C: Clone> Turns<C> {
     }
 
     /// So many requests are made in all; then no new one is, and the run drains. In a closed loop
-    /// every contender makes its [share](Contenders::share) of them; otherwise it does not matter who does.
+    /// every contender makes its [share](Contenders::share) of them; otherwise it does not matter
+    /// who does.
     #[must_use]
     pub const fn entries(mut self, entries: u64) -> Self {
         self.entries = entries;

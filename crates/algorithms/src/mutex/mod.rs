@@ -113,8 +113,8 @@ impl FromStr for Command {
             ["release"] => return Ok(Self::Release),
             _ => {
                 return Err(format!(
-                    "unknown command '{text}': say acquire, acquire shared, acquire group \
-                     NUMBER, acquire of a+b or release"
+                    "unknown command '{text}': say acquire (shared, group NUMBER, of a+b) or \
+                     release"
                 ));
             }
         };

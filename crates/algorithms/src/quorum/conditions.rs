@@ -1,4 +1,4 @@
-//! Maekawa's conditions on an assignment of quorums S₁, …, S_N, each by itself: what is left of the
+//! Maekawa's conditions on an assignment of quorums S₁, …, Sₙ, each by itself: what is left of the
 //! ideal where there is no plane (M. Maekawa, "A √N algorithm for mutual exclusion in decentralized
 //! systems", 1985).
 //!
@@ -55,7 +55,9 @@ pub fn conditions(system: &QuorumSystem) -> Option<Conditions> {
     for turn in 0..turns {
         for id in system.group.members() {
             let quorum = system.of_turn(id, turn);
-            quorum.iter().for_each(|member| memberships[member.index()] += 1);
+            for member in &quorum {
+                memberships[member.index()] += 1;
+            }
             if !quorum.contains(&id) {
                 outsiders.insert(id);
             }

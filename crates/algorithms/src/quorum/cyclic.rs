@@ -1,8 +1,9 @@
-//! Cyclic quorums (W. S. Luk and T. T. Wong, "Two new quorum based algorithms for distributed mutual
-//! exclusion", ICDCS 1997): the quorum of node i is {i + d mod N | d ∈ D}, where D is a difference
-//! cover: every number below N is a difference of two of D, modulo N.
+//! Cyclic quorums (W. S. Luk and T. T. Wong, "Two new quorum based algorithms for distributed
+//! mutual exclusion", ICDCS 1997): the quorum of node i is {i + d mod N | d ∈ D}, where D is a
+//! difference cover: every number below N is a difference of two of D, modulo N.
 //!
-//! **Why any two meet.** j − i = d − e for some d, e of D, so i + d = j + e is in both. All sets have
+//! **Why any two meet.** j − i = d − e for some d, e of D, so i + d = j + e is in both. All sets
+//! have
 //! |D| members and every node is in |D| of them, for any N: of the ideal only that two meet in a
 //! *single* node is given up, and where N = q² + q + 1 with a prime power q not even that, since
 //! the smallest cover is a perfect difference set then (J. Singer, 1938).

@@ -67,8 +67,8 @@ pub enum Quorums {
     Tree,
     /// The lines of a finite projective plane.
     Plane,
-    /// The plane of 13 nodes with the assignment that is printed in Maekawa's paper and in lectures,
-    /// where nodes are counted from 1.
+    /// The plane of 13 nodes with the assignment that is printed in Maekawa's paper and in
+    /// lectures, where nodes are counted from 1.
     PlaneAsPrinted,
     /// The lines of the smallest plane that has so many nodes or more, its last nodes played by the
     /// first ones.

@@ -20,7 +20,8 @@ use super::field::{Field, prime_power};
 use super::{Construction, Known, all_alive, distinct};
 
 /// The plane of order 3 with a line for each node, as M. Maekawa, "A √N algorithm for mutual
-/// exclusion in decentralized systems", 1985, prints it, and with it many a lecture. Counted from 1.
+/// exclusion in decentralized systems", 1985, prints it, and with it many a lecture. Counted from
+/// 1.
 pub(super) const PRINTED: [[u32; 4]; 13] = [
     [1, 2, 3, 4],
     [2, 5, 8, 11],

@@ -2,11 +2,11 @@
 //! Information Processing Letters 11(1), 1980.
 //!
 //! A computation spreads from the initiator: whoever gets WORK does a piece of it and may pass on
-//! what is left. A node that is set to work while it has no part in it is engaged by the sender, its
-//! parent; whatever else it gets it acknowledges at once. It counts the messages that it has sent
-//! and that are not acknowledged, its deficit, and acknowledges the WORK that engaged it only when
-//! the deficit is 0: then all that it has set off is done. When the initiator's deficit is 0, all is
-//! over everywhere, and the initiator knows.
+//! what is left. A node that is set to work while it has no part in it is engaged by the sender,
+//! its parent; whatever else it gets it acknowledges at once. It counts the messages that it has
+//! sent and that are not acknowledged, its deficit, and acknowledges the WORK that engaged it only
+//! when the deficit is 0: then all that it has set off is done. When the initiator's deficit is 0,
+//! all is over everywhere, and the initiator knows.
 //!
 //! ```text
 //!   0  ──WORK(2)──┬────────────────────────────────────▲──[ over: 3 pieces ]──►
@@ -25,12 +25,12 @@
 //! **Assumes** a connected graph with one initiator; no message is lost or doubled, and no node
 //! fails. The order of messages does not matter.
 //!
-//! **Why it is over when the initiator says so.** The engaged nodes are a tree with the initiator as
-//! its root: a node is engaged by one that is, and leaves when its deficit is 0, when no child is
-//! left. The deficit of a node is at every moment the number of its WORKs and of ACKs to it that are
-//! in flight, and of its children. So while there is a WORK in flight, its sender is engaged, and
-//! with it all up to the initiator, whose deficit is not 0. Both are invariants that the checker
-//! checks.
+//! **Why it is over when the initiator says so.** The engaged nodes are a tree with the initiator
+//! as its root: a node is engaged by one that is, and leaves when its deficit is 0, when no child
+//! is left. The deficit of a node is at every moment the number of its WORKs and of ACKs to it that
+//! are in flight, and of its children. So while there is a WORK in flight, its sender is engaged,
+//! and with it all up to the initiator, whose deficit is not 0. Both are invariants that the
+//! checker checks.
 //!
 //! **Why it says so.** Once no WORK is left, every message in flight is an ACK, and only finitely
 //! many are. A leaf of the tree waits for nobody, so it leaves; in the end the initiator is alone,

@@ -51,7 +51,8 @@ fn every_algorithm_takes_every_budget_and_what_breaks_it_can_be_played() {
                 format!("check {name} --nodes 2 --no-invariants --max-states 20000 {budget}");
             let (code, answer) = json(&words(&question));
             assert!(matches!(code, 0 | 1 | 3), "{question}: {answer:#}");
-            if code != 1 {
+            // What is wrong with a run that repeats for ever cannot be seen in any part of it.
+            if code != 1 || !answer["repeats_from"].is_null() {
                 continue;
             }
             broken += 1;

@@ -164,8 +164,8 @@ fn if_all_messages_take_the_same_time_it_is_known_how_long_a_wave_takes() {
     assert_eq!(differences, BTreeSet::from([-1, 0, 1]), "taboo sets save time, or cost it");
 }
 
-/// Work of any amount on graphs of many shapes: it ends, that is noticed, and it costs a WORK and an
-/// ACK for every piece but the first.
+/// Work of any amount on graphs of many shapes: it ends, that is noticed, and it costs a WORK and
+/// an ACK for every piece but the first.
 #[test]
 fn termination_is_detected_on_any_graph_at_the_stated_cost() {
     let (mut runs, mut deepest) = (0, 0);

@@ -145,7 +145,7 @@ impl Faulted for Mutex {
         const MILLISECOND: u64 = 1_000_000;
         let trial = |load, turns: u64, latency, think| {
             let entries = turns * u64::from(nodes);
-            let mutex = MutexArgs { load, entries, think, ..MutexArgs::default() };
+            let mutex = MutexArgs { entries, load, think, ..MutexArgs::default() };
             RunArgs { mutex, ..RunArgs::taking(latency) }
         };
         let at_once = Distribution::Constant(0);
