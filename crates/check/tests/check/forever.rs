@@ -30,7 +30,9 @@ fn greedy_desk() -> Vec<Rule> {
         rule(0, 1, On::Hear('?'), 3, &[]),
         rule(0, 3, LEAVE, 5, &[Say(0, 'g')]),
         rule(0, 5, On::Hear('g'), 2, &[Say(1, '!')]),
-        rule(0, 5, ASK, 3, &[Enter]),
+        rule(0, 5, ASK, 6, &[Enter]),
+        rule(0, 6, On::Hear('g'), 3, &[]),
+        rule(0, 6, LEAVE, 5, &[]),
         rule(0, 2, ASK, 4, &[]),
         rule(0, 2, On::Hear('.'), 0, &[]),
         rule(0, 4, On::Hear('.'), 1, &[Enter]),
@@ -52,16 +54,13 @@ fn who_is_passed_again_and_again_is_found_only_where_others_ask_for_ever() {
         };
         assert_eq!(judged(&[9, 1], Liveness::Fair), Outcome::Verified, "nobody asks for ever");
         assert_eq!(judged(&[FOREVER, 1], Liveness::Possible), Outcome::Verified);
-        for entries in [[FOREVER, 1], [FOREVER, FOREVER]] {
-            let Outcome::Violated { violation, run } = judged(&entries, Liveness::Fair) else {
-                panic!("{entries:?}: node 1 starves");
-            };
-            assert_eq!(violation.property, "no starvation");
-            let round = &run.moves[run.repeats_from.unwrap()..];
-            let round: Vec<String> = round.iter().map(ToString::to_string).collect();
-            assert!(round.contains(&"ask 0".to_owned()), "{round:?}");
-            assert!(!round.contains(&"ask 1".to_owned()), "{round:?}");
-        }
+        let Outcome::Violated { violation, run } = judged(&[FOREVER, 1], Liveness::Fair) else {
+            panic!("node 1 starves");
+        };
+        assert_eq!(violation.property, "no starvation");
+        let round = &run.moves[run.repeats_from.unwrap()..];
+        let round: Vec<String> = round.iter().map(ToString::to_string).collect();
+        assert!(round.contains(&"ask 0".to_owned()), "{round:?}");
     }
 }
 
