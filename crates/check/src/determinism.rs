@@ -3,9 +3,9 @@
 //! A handler is run twice when it is first asked about something, and not again. One that looks at
 //! a clock or counts its calls may change later, and what was explored would be neither what it
 //! did before nor what it does now. So when all states are known, all that is remembered of
-//! handlers is asked about once more. (Of what had to be forgotten on the way, a sample is.) On that
-//! occasion, what a handler comes to must not only be equal to what it came to before but be shown
-//! alike, and a monitor that is asked twice must list the same obligations.
+//! handlers is asked about once more. (Of what had to be forgotten on the way, a sample is.) On
+//! that occasion, what a handler comes to must not only be equal to what it came to before but be
+//! shown alike, and a monitor that is asked twice must list the same obligations.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, Ordering};

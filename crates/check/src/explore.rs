@@ -13,7 +13,7 @@ use crate::determinism::{RecheckFailure, recheck_handlers};
 use crate::ended::{Counted, Ended};
 use crate::fingerprint::Print;
 use crate::follow::{Astray, Beginning, Stray, follow};
-use crate::handler::Shared;
+use crate::handler::{Asked, Shared};
 use crate::level::{Chunks, Clock, Context, Counts, Found, Level, Tell};
 use crate::liveness::{self, Graph, Watch};
 use crate::machine::Typed;
@@ -227,12 +227,7 @@ pub(crate) fn search<T: StateHash>(
             None => search.go_round(initial, None).unwrap_or(Ended::Verified),
             Some(RecheckFailure::Bounded(by)) => Ended::Bounded(by),
             Some(RecheckFailure::Changed(thread, asked, violation)) => {
-                model.machine.lift_bounds();
-                let last = Some(Leg::of_asked(&asked));
-                let (stepper, parent) =
-                    (&mut search.steppers[thread], |it| search.table.parent(it));
-                let way = retrace(model, stepper, initial, &parent, asked.state, last);
-                Ended::Violated(violation, way.unwrap_or_else(|way| way))
+                Ended::Violated(violation, search.way_to_change(thread, &asked, initial))
             }
         },
         End::Bounded(by @ (Bound::Depth | Bound::States)) => {
@@ -248,11 +243,7 @@ pub(crate) fn search<T: StateHash>(
         ) => Ended::Bounded(by),
         End::Found(Found { violation, state, last, .. }) => {
             model.machine.lift_bounds();
-            let stepper = &mut search.steppers[0];
-            match retrace(model, stepper, initial, &|it| search.table.parent(it), state, last) {
-                Ok(way) => Ended::Violated(violation, way),
-                Err(way) => Ended::Violated(unrepeatable(&violation), way),
-            }
+            search.violated(violation, initial, (state, last))
         }
     };
     let (states, steps) = (search.counts.states(), search.counts.steps());
@@ -374,6 +365,30 @@ impl<T: StateHash> Search<'_, T> {
     fn recheck_handlers(&mut self, depth: u32) -> Option<RecheckFailure<T>> {
         let progress = self.progress(depth);
         recheck_handlers(self.model, &self.steppers, &mut self.clock, || progress)
+    }
+
+    /// The run to a violation, which the last step leads to if it is not the state itself.
+    fn violated(
+        &mut self,
+        violation: Violation,
+        initial: Vec<Initial<T>>,
+        (state, last): (T, Option<Leg>),
+    ) -> Ended {
+        let (stepper, table) = (&mut self.steppers[0], &self.table);
+        match retrace(self.model, stepper, initial, &|it| table.parent(it), state, last) {
+            Ok(way) => Ended::Violated(violation, way),
+            Err(way) => Ended::Violated(unrepeatable(&violation), way),
+        }
+    }
+
+    /// The run to what a handler did in another way on this thread.
+    fn way_to_change(&mut self, thread: usize, asked: &Asked<T>, initial: Vec<Initial<T>>) -> Way {
+        self.model.machine.lift_bounds();
+        let (last, table) = (Some(Leg::of_asked(asked)), &self.table);
+        let stepper = &mut self.steppers[thread];
+        let parent = |it| table.parent(it);
+        let way = retrace(self.model, stepper, initial, &parent, asked.state, last);
+        way.unwrap_or_else(|way| way)
     }
 
     /// Judges what goes on for ever, if anything may.

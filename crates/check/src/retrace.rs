@@ -136,8 +136,8 @@ pub(crate) fn retrace_round<'a, T: StateHash>(
         let (now, arrives) = (walk.letters(), walk.legs.last().and_then(|leg| leg.letter));
         ignored.retain(|it| now.contains(it) && arrives != Some(*it));
     }
-    // Up to a shift, messages are told apart only by what is the same in all their shifts; so one of
-    // them may have been ignored all the way round.
+    // Up to a shift, messages are told apart only by what is the same in all their shifts; so one
+    // of them may have been ignored all the way round.
     arrived &= !model.shifts || model.pace.order == Order::Fifo || ignored.is_empty();
     let way = Way { starts, legs: walk.legs, repeats_from: repeats_from.filter(|_| arrived) };
     if arrived { Ok(way) } else { Err(way) }

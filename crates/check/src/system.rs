@@ -100,8 +100,8 @@ impl<P: Protocol, M> System<P, M> {
     }
 
     /// Whether states are compared up to a shift of counters: where somebody asks for ever, nodes
-    /// declare any, and nothing counts from 0 again as after a crash or is told apart by when it was
-    /// sent.
+    /// declare any, and nothing counts from 0 again as after a crash or is told apart by when it
+    /// was sent.
     pub(crate) fn shifts(&self) -> bool {
         let counts = |node: &P| {
             let mut counts = false;

@@ -3,9 +3,9 @@
 //! A node that may enter for ever counts for ever, so no two of its states are the same, and no
 //! search comes to an end. But a Lamport clock decides nothing by what it reads, only by what it
 //! reads beside another. If every clock, and every time in a message, were higher by the same
-//! number, the same would happen, with times that are higher by that number. The number of a request
-//! means even less: only whether it is older than another of the same node, or the next one. A machine
-//! that declares such numbers has its states compared up to what does not matter.
+//! number, the same would happen, with times that are higher by that number. The number of a
+//! request means even less: only whether it is older than another of the same node, or the next
+//! one. A machine that declares such numbers has its states compared up to what does not matter.
 
 use crate::NodeId;
 

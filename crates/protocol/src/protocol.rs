@@ -92,7 +92,8 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
         None
     }
 
-    /// Shows every number in it that only grows and means nothing by itself, each by its class; see [`Counter`](crate::Counter). Whoever declares any declares all of the class, here and in its
+    /// Shows every number in it that only grows and means nothing by itself, each by its class; see
+    /// [`Counter`](crate::Counter). Whoever declares any declares all of the class, here and in its
     /// [messages](Message::counters), and keeps none of it in timers. Then every handler does the
     /// same with others that differ only in what does not matter, with such others; and the checker
     /// tests that it does.

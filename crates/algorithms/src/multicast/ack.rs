@@ -238,8 +238,8 @@ impl Carrier for Ack {
         self.sent.len() < self.window as usize
     }
 
-    /// Of every message that is not acknowledged by all: its number and content, who is missing, and
-    /// how often it was repeated.
+    /// Of every message that is not acknowledged by all: its number and content, who is missing,
+    /// and how often it was repeated.
     fn state(&self) -> NodeState {
         let sent = (self.first..).zip(&self.sent);
         let sent = sent.map(|(number, sent)| {

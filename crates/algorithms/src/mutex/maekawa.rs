@@ -72,9 +72,10 @@ use vorrang_protocol::{Invariant, NodeId};
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
 };
-use super::locking::{
-    Locking, nothing_is_kept_in_vain, one_lock_an_arbiter, those_in_the_way_are_told,
+use super::lemmas::locking::{
+    nothing_is_kept_in_vain, one_lock_an_arbiter, those_in_the_way_are_told,
 };
+use super::locking::Locking;
 use super::theory;
 use crate::card::{Assumes, Span};
 use crate::quorum::QuorumSchedule;

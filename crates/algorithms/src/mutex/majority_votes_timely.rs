@@ -61,7 +61,7 @@ use super::card::{
 };
 use super::locking::Phase;
 use super::majority_votes::{self, MajorityVotes};
-use super::regenerating::like;
+use super::theory::like;
 use super::{Command, Notice};
 use crate::card::Assumes;
 use crate::clock::Stamp;

@@ -324,7 +324,7 @@ pub(super) const THEORY: &[Cost<Setting>] = &[
 const FLAWS: &[Flaw] = &[
     Flaw {
         name: "readers-pass-waiting-writers",
-        what: "a waiting writer replies to every reader, and still counts on the replies that it has",
+        what: "a waiting writer replies to every reader, and still counts on replies that it has",
         breaks: "exclusion",
         shown_by: Demonstration::of(&[1, 1, 1]).claiming(&[
             Claim::Shared,

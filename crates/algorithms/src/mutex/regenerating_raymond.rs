@@ -30,7 +30,8 @@ use vorrang_protocol::{Group, NodeId};
 
 use super::card::{BUSIEST, Card, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Setting, Terms};
 use super::raymond::{self, Queue, Raymond};
-use super::regenerating::{Inner, Renewable, kinds, like};
+use super::regenerating::{Inner, Renewable, kinds};
+use super::theory::like;
 use super::tree_token::{self, TreeToken};
 use crate::card::Assumes;
 use crate::setup::{Parameter, Setup};

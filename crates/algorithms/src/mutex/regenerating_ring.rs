@@ -33,7 +33,8 @@ use vorrang_protocol::{Group, NodeId};
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Terms,
 };
-use super::regenerating::{Inner, Renewable, kinds, like};
+use super::regenerating::{Inner, Renewable, kinds};
+use super::theory::like;
 use super::token_ring::{self, TokenRing};
 use crate::card::Assumes;
 use crate::setup::{Parameter, Setup};

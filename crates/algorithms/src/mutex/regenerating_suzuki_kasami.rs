@@ -29,8 +29,9 @@
 use vorrang_protocol::{Group, NodeId};
 
 use super::card::{BUSIEST, Card, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Terms};
-use super::regenerating::{Inner, Renewable, kinds, like};
+use super::regenerating::{Inner, Renewable, kinds};
 use super::suzuki_kasami::{self, Phase, SuzukiKasami};
+use super::theory::like;
 use crate::card::Assumes;
 use crate::setup::{Parameter, Setup};
 

@@ -52,9 +52,10 @@ use vorrang_protocol::{Invariant, NodeId, NodeSet, NodeState, StateValue};
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
 };
-use super::locking::{
-    Locking, Structure, nothing_is_kept_in_vain, one_lock_an_arbiter, those_in_the_way_are_told,
+use super::lemmas::locking::{
+    nothing_is_kept_in_vain, one_lock_an_arbiter, those_in_the_way_are_told,
 };
+use super::locking::{Locking, Structure};
 use super::maekawa::MOST_DELAY;
 use super::theory;
 use crate::card::{Assumes, Span};

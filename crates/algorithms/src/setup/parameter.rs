@@ -84,6 +84,8 @@ pub enum Parameter {
 }
 
 // Longer help texts.
+const WORK: &str = "How many pieces of work the computation has whose end is to be found out \
+                    [default: twice as many as there are nodes]";
 const WINDOW: &str = "How many unacknowledged messages a sender may have: its flow-control window \
                       [default: 64]";
 const TAIL: &str = "How the loss of the last message is detected: heartbeat (the sender repeats \
@@ -264,10 +266,7 @@ impl Parameter {
             Self::Draws => DRAWS,
             Self::Founders => FOUNDERS,
             Self::Detector => DETECTOR,
-            Self::Work => {
-                "How many pieces of work the computation has whose end is to be found out \
-                 [default: twice as many as there are nodes]"
-            }
+            Self::Work => WORK,
         }
     }
 

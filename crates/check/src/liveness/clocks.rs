@@ -8,8 +8,8 @@
 //! which message arrives, which command is given, which node's clock goes on and how coins fall,
 //! but not which of the timers that may run out by that clock does so first. Where links are
 //! timely, there is one clock for all nodes, and it can go on for certain only if no message is
-//! under way. And if in every fair run that the graph shows the debt is settled, it is: clocks allow
-//! some of these runs.
+//! under way. And if in every fair run that the graph shows the debt is settled, it is: clocks
+//! allow some of these runs.
 
 use vorrang_protocol::NodeId;
 

@@ -8,8 +8,8 @@
 //! Enabled events: on a FIFO link, that its first message arrives; on others, for each message in
 //! flight, that it arrives (of equal ones, one); for each timer that may run out, that it does; for
 //! each command that is bound to be given, that it is. A timer that is set again or cancelled in
-//! the loop need not run out. Commands that an application need not give may be part of a loop if it
-//! asks for ever, and are asked of none.
+//! the loop need not run out. Commands that an application need not give may be part of a loop if
+//! it asks for ever, and are asked of none.
 
 use std::collections::{BTreeMap, HashSet};
 

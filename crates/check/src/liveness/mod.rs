@@ -22,10 +22,11 @@
 //! Suppose that neither holds for some debt, and that every state of rest was judged. The states
 //! that owe it for ever are then no states of rest, so each has a step that counts, and it leads to
 //! such a state again; there are finitely many, so there is a loop, and the debt is owed throughout
-//! it. Faults are used up, and so are commands, unless an application asks for ever; so all its steps
-//! are deliveries, timers, and such commands. Now take for every state its level in the search. A step leads at most one level down; round the loop the
-//! levels come back to where they were, so one of its steps leads to a state of the same or of an
-//! earlier level. The search sees that step when it takes it, and sees that both ends owe the same
+//! it. Faults are used up, and so are commands, unless an application asks for ever; so all its
+//! steps are deliveries, timers, and such commands. Now take for every state its level in the
+//! search. A step leads at most one level down; round the loop the levels come back to where they
+//! were, so one of its steps leads to a state of the same or of an earlier level. The search sees
+//! that step when it takes it, and sees that both ends owe the same
 //! ([`may_close_a_loop`](crate::obligations::may_close_a_loop)). Where it never did, there is
 //! nothing to look for; where it did, all states are visited once more and the graph is kept.
 //!

@@ -1,4 +1,5 @@
-//! Nodes that ask for ever: who can be kept waiting, and what is the same up to a shift of counters.
+//! Nodes that ask for ever: who can be kept waiting, and what is the same up to a shift of
+//! counters.
 
 use crate::support;
 

@@ -137,8 +137,8 @@ pub struct MutexCheckArgs {
     /// with --requesters, one for each of them [default: 1]
     ///
     /// With `forever` nodes ask again and again, and it is asked besides whether one of them may
-    /// wait for ever while the others enter (as with --fair). Clocks and numbers of requests that an
-    /// algorithm declares may grow for ever: states that differ in a shift of these alone are
+    /// wait for ever while the others enter (as with --fair). Clocks and numbers of requests that
+    /// an algorithm declares may grow for ever: states that differ in a shift of these alone are
     /// the same. Where states differ in more without end, the search ends in a bound: say one.
     #[cfg_attr(feature = "clap", arg(long, short, value_delimiter = ',', value_name = "ENTRIES"))]
     #[cfg_attr(feature = "clap", arg(value_parser = parse_entries))]

@@ -156,9 +156,9 @@ fn in_levels(bound: Bound, depth: u32) -> String {
         Bound::Depth | Bound::States => depth,
         Bound::Memory | Bound::Time | Bound::Interruption | Bound::Walks => depth.saturating_sub(1),
         Bound::Clocks => {
-            return "every run was followed and nothing was violated, but whether something that is \
-                    owed can still come depends on the order in which timers of a node run out, and \
-                    no clock was looked at (--fair asks for all orders)"
+            return "every run was followed and nothing was violated, but whether something \
+                    that is owed can still come depends on the order in which timers of a node \
+                    run out, and no clock was looked at (--fair asks for all orders)"
                 .to_owned();
         }
         Bound::Counters => {

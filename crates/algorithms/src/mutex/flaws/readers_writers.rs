@@ -1,8 +1,8 @@
 //! Readers and writers, where readers are too welcome.
 //!
-//! Readers' preference is the first of the two problems of Courtois, Heymans and Parnas, "Concurrent
-//! control with 'readers' and 'writers'", CACM 14(10), 1971; they note themselves that writers may
-//! wait for ever.
+//! Readers' preference is the first of the two problems of Courtois, Heymans and Parnas,
+//! "Concurrent control with 'readers' and 'writers'", CACM 14(10), 1971; they note themselves that
+//! writers may wait for ever.
 
 use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
 
@@ -36,8 +36,8 @@ impl Mistake<ClaimedExclusion> for ReadersPassWaitingWriters {
 
 /// Readers go first: who waits or is inside to read defers every writer, and a writer that waits
 /// lets every reader go before it and asks that reader again. Readers are not ordered by time, so
-/// their requests do not advance it. Safe on FIFO links, and only on those: a reader's earlier reply
-/// comes before its request.
+/// their requests do not advance it. Safe on FIFO links, and only on those: a reader's earlier
+/// reply comes before its request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ReadersPreference;
 

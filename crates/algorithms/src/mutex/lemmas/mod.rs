@@ -1,5 +1,6 @@
 //! What the proofs of some algorithms rest on, where their own files have no room for it.
 
+pub(super) mod locking;
 pub mod majority_votes;
 pub mod singhal;
 pub mod token_ring;

@@ -73,11 +73,8 @@ use core::time::Duration;
 use vorrang_protocol::{Delay, Effects, Group, Lift, NodeId, NodeState, Protocol, Refused};
 
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
-use crate::card::{Quantity, Span};
 use crate::election::bully::Bully;
 use crate::election::{Command as ElectionCommand, Notice as ElectionNotice};
-use crate::mutex::card::{Card, Setting};
-use crate::setup::Setup;
 use among::Among;
 pub(super) use message::kinds;
 pub use message::{Generation, Inner, Message, Timer};
@@ -490,13 +487,6 @@ impl<P: Renewable> Protocol for Regenerating<P> {
         let election = self.election.after_crash(fresh.election.clone());
         Self { election, generation: self.generation, ..fresh }
     }
-}
-
-/// As long as no node times out, all costs are those of the algorithm inside, with this set-up.
-pub(super) fn like(card: &Card, of: Quantity, at: &Setting, setup: Setup) -> Span {
-    let span = card.cost(of, &Setting { setup, ..at.clone() });
-    let span = span.expect("these cards know what they cost");
-    if at.hold <= 1.0 { span } else { Span::between(span.low, f64::INFINITY) }
 }
 
 #[cfg(test)]

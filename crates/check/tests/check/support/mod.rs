@@ -1,9 +1,11 @@
 //! Systems that more than one test explores.
 #![allow(dead_code, reason = "every test uses some of it")]
 
+pub(crate) mod clocked;
 pub(crate) mod endless;
 pub(crate) mod judge;
 pub(crate) mod naive;
+pub(crate) mod naive_time;
 pub(crate) mod puppet;
 pub(crate) mod table;
 pub(crate) mod toy;

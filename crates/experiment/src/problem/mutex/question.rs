@@ -1,6 +1,7 @@
 //! Mutual exclusion: the question to the checker.
 
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
+use vorrang_algorithms::mutex::stamps::STAMP_ORDER;
 use vorrang_algorithms::mutex::{Claim, Command, Mutex};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{FOREVER, Plan};
@@ -52,15 +53,6 @@ pub(super) fn question(
     let around = surroundings(&about, &setup, &links, faults);
     let covers = format!("{}, {around}", check_scope::turns_in_words(card, &turns));
     let only = args.mutex.only;
-    let mut names = match only {
-        None => vec!["exclusion".to_owned(), "progress".to_owned()],
-        Some(Half::Safety) => vec!["exclusion".to_owned()],
-        Some(Half::Liveness) => vec!["progress".to_owned()],
-    };
-    names.extend(besides.ordering.then(|| "ordering".to_owned()));
-    names.extend(
-        besides.bypass.map(|bound| format!("bounded bypass (passed at most {bound} times)")),
-    );
     let mut line = args.line(&about, &setup, order);
     turns.add_to(&mut line, card);
     let asked = [
@@ -74,6 +66,7 @@ pub(super) fn question(
     }
     line.maybe("bypass", besides.bypass);
     line.maybe("only", only.map(|half| name(&half)));
+    let properties = properties(&besides, only);
     let (exclusion, others) = card.watch(&setup, besides);
     let monitor = (exclusion.only(only.map(Into::into)), others);
     Ok(Question {
@@ -84,11 +77,25 @@ pub(super) fn question(
         faults,
         // Walks follow nothing for ever.
         fair: args.demand.fair || turns.is_endless() && args.limits.walks().is_none(),
-        properties: names,
+        properties,
         covers,
         remarks,
         line,
     })
+}
+
+/// What is checked, as a verdict names it.
+fn properties(besides: &Besides, only: Option<Half>) -> Vec<String> {
+    let mut names = match only {
+        None => vec!["exclusion".to_owned(), "progress".to_owned()],
+        Some(Half::Safety) => vec!["exclusion".to_owned()],
+        Some(Half::Liveness) => vec!["progress".to_owned()],
+    };
+    names.extend(besides.ordering.then(|| "ordering".to_owned()));
+    let passed = |bound| format!("bounded bypass (passed at most {bound} times)");
+    names.extend(besides.bypass.map(passed));
+    names.extend(besides.stamps.then(|| STAMP_ORDER.to_owned()));
+    names
 }
 
 /// The options, and the defaults that show the flaw.
