@@ -552,11 +552,11 @@ mod tests {
 
     #[test]
     fn counts_are_those_of_the_literature_and_those_to_the_dead() {
-        let of = |setting: &Setting| messages(setting).low as u32;
-        assert_eq!(of(&at(7, &[3], &[6])), 2 * (7 - 1) + 2);
-        assert_eq!(of(&at(7, &[3, 0], &[6])), 2 * 14);
-        assert_eq!(of(&at(5, &[0], &[])), 10);
-        assert_eq!((of(&at(1, &[0], &[])), of(&at(3, &[1], &[0, 2]))), (0, 4));
+        let of = |it: &Setting| (counted(it).low as u32, messages(it).low as u32);
+        assert_eq!(of(&at(7, &[3], &[6])), (12, 2 * (7 - 1) + 2 + 12), "with acknowledgements");
+        assert_eq!(of(&at(7, &[3, 0], &[6])), (24, 2 * 26));
+        assert_eq!(of(&at(5, &[0], &[])), (10, 20));
+        assert_eq!((of(&at(1, &[0], &[])), of(&at(3, &[1], &[0, 2]))), ((0, 0), (0, 4)));
     }
 
     #[test]

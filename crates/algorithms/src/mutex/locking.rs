@@ -14,8 +14,6 @@
 //! current one of its receiver is dropped. So no order of messages is needed, and no message can
 //! act on a request that it is not about.
 
-use alloc::format;
-use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt::{self, Debug};
 use core::hash::Hash;
@@ -23,7 +21,6 @@ use core::hash::Hash;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
     Counter, CounterVisitor, Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
-    Situation,
 };
 
 use super::self_messages::HandlesSelfMessages;
@@ -419,6 +416,9 @@ mod tests {
 
     use super::Message::{Failed, Inquire, Locked, Release, Relinquish, Request};
     use super::*;
+    use crate::mutex::lemmas::locking::{
+        nothing_is_kept_in_vain, one_lock_an_arbiter, those_in_the_way_are_told,
+    };
     use crate::quorum::Quorums;
 
     type Node = Locking<QuorumSchedule>;

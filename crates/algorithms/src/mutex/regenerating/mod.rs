@@ -75,6 +75,7 @@ use vorrang_protocol::{Delay, Effects, Group, Lift, NodeId, NodeState, Protocol,
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::election::bully::Bully;
 use crate::election::{Command as ElectionCommand, Notice as ElectionNotice};
+use crate::setup::Setup;
 use among::Among;
 pub(super) use message::kinds;
 pub use message::{Generation, Inner, Message, Timer};

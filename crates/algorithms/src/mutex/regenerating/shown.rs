@@ -27,7 +27,10 @@ impl<P: Renewable> Regenerating<P> {
         };
         let census = self.census.as_ref().map(|census| {
             let has = census.has.iter().map(|(&node, &has)| (node, has));
-            NodeState::new().with("has token", StateValue::list(has)).with("again", census.again)
+            NodeState::new()
+                .with("has token", StateValue::list(has))
+                .with("again", census.again)
+                .with("asked twice", census.asked_twice)
         });
         state.beneath("election", self.election.state()).with("census", census)
     }

@@ -5,13 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::num::NonZeroU32;
 use std::sync::Arc;
 
-use vorrang_check::{Ask, Bound, Bounds, FOREVER, Faults, Links, Order, Plan, System};
-use vorrang_protocol::{Delay, Effect, Event, Monitor as _, NodeId, Outbox, Protocol as _};
+use vorrang_check::{Ask, Bound, Bounds, FOREVER, Faults, Order, Plan, System};
+use vorrang_protocol::{Effect, Event, Monitor as _, NodeId, Outbox, Protocol as _};
 
 use super::endless::Graph;
 use super::judge::Judge;
 use super::puppet::Puppet;
-use super::world::{Armed, Before, Flying, Label, Step, Timer, World, rearmed};
+use super::world::{Before, Flying, Label, Step, World, rearmed};
 
 /// The commands of a turn: those of nodes that take turns are taken for ever, or never.
 const TURN: usize = 2;
