@@ -76,11 +76,11 @@ where
         let (does_shift, shifts) = (system.shifts(), Shifts::default());
         Self {
             system,
-            does_shift,
             shelf,
             most_bytes,
             time,
             cut,
+            does_shift,
             shifts,
             is_unbounded,
             compares_shown,

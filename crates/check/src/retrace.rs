@@ -133,8 +133,8 @@ pub(crate) fn retrace_round<'a, T: StateHash>(
     let mut ignored = walk.letters();
     for next in around {
         arrived = arrived && walk.go(model, next);
-        let (now, arrives) = (walk.letters(), walk.legs.last().and_then(|leg| leg.letter));
-        ignored.retain(|it| now.contains(it) && arrives != Some(*it));
+        let (now, taken) = (walk.letters(), walk.legs.last().and_then(|leg| leg.letter));
+        ignored.retain(|it| now.contains(it) && taken != Some(*it));
     }
     // Up to a shift, messages are told apart only by what is the same in all their shifts; so one
     // of them may have been ignored all the way round.

@@ -17,13 +17,12 @@ pub fn table(nodes: &[Shown<'_>]) -> StateTable {
     for (_, state, _) in nodes {
         let mut after = 0;
         for (name, _) in state.iter() {
-            after = match names.iter().position(|known| *known == name) {
-                Some(place) => place + 1,
-                None => {
-                    names.insert(after, name);
-                    after + 1
-                }
-            };
+            let known = names.iter().position(|known| *known == name);
+            let place = known.unwrap_or(after);
+            if known.is_none() {
+                names.insert(place, name);
+            }
+            after = place + 1;
         }
     }
     let mut rows: Vec<(String, Vec<Cell>)> =

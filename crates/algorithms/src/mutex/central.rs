@@ -88,7 +88,7 @@ impl vorrang_protocol::Message for Message {
     fn counters(&mut self, from: NodeId, to: NodeId, visit: CounterVisitor<'_>) {
         match self {
             Self::Request { number } | Self::Release { number } => {
-                visit(Counter::Ranked(from), number)
+                visit(Counter::Ranked(from), number);
             }
             Self::Reply { number } => visit(Counter::Ranked(to), number),
         }

@@ -362,7 +362,7 @@ impl Protocol for Singhal {
         Counter::by_owner(Counter::Ranked, numbers(&mut self.known), visit);
         match &mut self.phase {
             Phase::Holding(token) | Phase::Inside(token) => {
-                Counter::by_owner(Counter::Ranked, numbers(&mut token.0), visit)
+                Counter::by_owner(Counter::Ranked, numbers(&mut token.0), visit);
             }
             Phase::Outside | Phase::Waiting => {}
         }

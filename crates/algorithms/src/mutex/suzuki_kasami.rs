@@ -304,7 +304,7 @@ impl Protocol for SuzukiKasami {
         Counter::by_owner(Counter::Of, &mut self.asked, visit);
         match &mut self.phase {
             Phase::Holding(token) | Phase::Inside(token) => {
-                Counter::by_owner(Counter::Of, &mut token.served, visit)
+                Counter::by_owner(Counter::Of, &mut token.served, visit);
             }
             Phase::Outside | Phase::Waiting => {}
         }

@@ -69,7 +69,7 @@ fn is_sure<T: StateHash>(graph: &Graph<T>, state: u32, sure: &[bool], is_timely:
     // Timers that may run out, each with whether it leads there if coins fall well.
     let mut timers: Vec<(NodeId, u32, bool)> = Vec::new();
     let mut is_under_way = false;
-    for step in graph.steps(state).iter().filter(|step| graph.is_help(step)) {
+    for step in graph.steps(state).iter().filter(|step| graph.is_help(**step)) {
         let leads_there = sure[step.to as usize];
         let Label::Timer(at, _) = graph.label(step.label) else {
             if leads_there {

@@ -120,7 +120,7 @@ impl<'a, T: StateHash> Component<'a, T> {
         let mut known: BTreeMap<u32, (usize, bool)> = BTreeMap::new();
         for &state in members {
             // Nobody need wish for anything.
-            let steps = graph.steps(state).iter().filter(|step| graph.is_help(step));
+            let steps = graph.steps(state).iter().filter(|step| graph.is_help(**step));
             let mut labels: Vec<u32> = steps.map(|it| it.label).collect();
             labels.sort_unstable();
             labels.dedup();

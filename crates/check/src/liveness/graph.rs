@@ -95,7 +95,7 @@ impl<T: StateHash> Graph<T> {
     }
 
     /// Whether a step may fulfil an obligation; others may only be part of a loop.
-    pub(super) fn is_help(&self, step: &Step) -> bool {
+    pub(super) fn is_help(&self, step: Step) -> bool {
         !matches!(self.label(step.label), Label::Wish(_))
     }
 
@@ -146,7 +146,7 @@ impl<T: StateHash> Graph<T> {
     /// where they come from.
     pub(crate) fn backwards(&self) -> (Vec<usize>, Vec<u32>) {
         let mut starts = vec![0; self.len() + 1];
-        for step in self.steps.iter().filter(|step| self.is_help(step)) {
+        for step in self.steps.iter().filter(|step| self.is_help(**step)) {
             starts[step.to as usize + 1] += 1;
         }
         for state in 1..starts.len() {
@@ -155,7 +155,7 @@ impl<T: StateHash> Graph<T> {
         let mut next = starts.clone();
         let mut sources = vec![0; starts[self.len()]];
         for state in 0..self.len() as u32 {
-            for step in self.steps(state).iter().filter(|step| self.is_help(step)) {
+            for step in self.steps(state).iter().filter(|step| self.is_help(**step)) {
                 let place = &mut next[step.to as usize];
                 sources[*place] = state;
                 *place += 1;

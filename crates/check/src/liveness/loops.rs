@@ -60,7 +60,7 @@ impl<T: StateHash> Tarjan<'_, T> {
             let (state, next) = (*state, self.graph.steps(*state).get(*followed));
             *followed += 1;
             let leads =
-                |step: &Step| self.within[step.to as usize] && self.goes.by(self.graph, step);
+                |step: &Step| self.within[step.to as usize] && self.goes.by(self.graph, *step);
             match next.map(|step| (step.to as usize, leads(step))) {
                 Some((_, false)) => {}
                 Some((to, true)) if self.order[to] == NEW => {
@@ -110,7 +110,7 @@ impl<T: StateHash> Tarjan<'_, T> {
         }
         let mut steps = self.graph.steps(root).iter();
         let is_loop = members.len() > 1
-            || steps.any(|step| step.to == root && self.goes.by(self.graph, step));
+            || steps.any(|step| step.to == root && self.goes.by(self.graph, *step));
         if is_loop {
             members.sort_unstable();
             self.found.push(members);
@@ -127,7 +127,7 @@ pub(super) enum Goes {
 }
 
 impl Goes {
-    fn by<T: StateHash>(self, graph: &Graph<T>, step: &Step) -> bool {
+    fn by<T: StateHash>(self, graph: &Graph<T>, step: Step) -> bool {
         self == Self::ByAll || graph.is_help(step)
     }
 }
@@ -144,7 +144,7 @@ pub(super) fn way<T: StateHash>(
     let mut queue = VecDeque::from([from]);
     while let Some(state) = queue.pop_front() {
         for (place, step) in graph.steps(state).iter().enumerate() {
-            if !is_within(step.to) || !goes.by(graph, step) {
+            if !is_within(step.to) || !goes.by(graph, *step) {
                 continue;
             }
             let hop = Hop { to: step.to, label: step.label };

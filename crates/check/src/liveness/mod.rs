@@ -101,11 +101,10 @@ pub(crate) fn judge<T: StateHash>(
     let parent = |it| table.parent(it);
     let rounds = (&stem[..], &around[..]);
     let way = match retrace_round(model, &mut stepper, initial, &parent, from, rounds) {
-        Ok(way) => way,
         // A loop up to a shift counts only if it can be gone in the numbers that a run has.
         Err(_) if model.shifts => return Err(Bound::Counters),
         // A run that cannot be followed again is shown as far as it can be.
-        Err(way) => way,
+        Ok(way) | Err(way) => way,
     };
     let violation = found.violation(model.machine, graph, &way);
     Ok(Some((violation, way)))

@@ -117,12 +117,11 @@ fn unsure<'g>(graph: &'g Graph, mut worlds: Worlds<'g>, is_timely: bool) -> Worl
             | None => None,
         };
         let steps: Vec<&Step> = graph[world].iter().filter(|step| step.is_help()).collect();
-        if steps.iter().filter(|step| timer(step).is_none()).any(|step| leads_out(&step)) {
+        if steps.iter().filter(|step| timer(step).is_none()).any(&leads_out) {
             return true;
         }
         let timers: BTreeSet<_> = steps.iter().filter_map(|step| timer(step)).collect();
-        let is_out =
-            |one| steps.iter().filter(|it| timer(it) == Some(one)).any(|it| leads_out(&it));
+        let is_out = |one| steps.iter().filter(|it| timer(it) == Some(one)).any(&leads_out);
         let clocks: BTreeSet<usize> =
             timers.iter().map(|it| if is_timely { 0 } else { it.0 }).collect();
         let goes_on = !is_timely || world.flying.is_empty();

@@ -188,7 +188,7 @@ impl Naive<'_> {
                 (false, Plan::Turns { .. }) => Some(Label::Wish(list)),
                 (false, Plan::PerNode(_) | Plan::Script(_) | Plan::InLulls(_)) => None,
             };
-            all[first..].iter_mut().for_each(|step| step.label = label.clone());
+            all[first..].iter_mut().for_each(|step| step.label.clone_from(&label));
         }
         for place in self.arrivals(world) {
             let (first, Flying { from, to, letter, tag, .. }) = (all.len(), &world.flying[place]);
