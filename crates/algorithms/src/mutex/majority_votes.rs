@@ -34,10 +34,10 @@
 //! ⌊(N−1)/2⌋ nodes may crash that neither wait nor are inside, if the messages that they have sent
 //! arrive, without a failure detector: there are no time-outs. If a node crashes that waits or is
 //! inside, its votes are gone, and others may wait for ever (`vorrang check majority-votes
-//! --crashes 1`; [in time](super::majority_votes_timely) they can be withdrawn); still no two are inside.
-//! If it restarts, it tells all that its requests are over, and the votes are back. For this a node
-//! must keep its clock and the holder of its vote on stable storage, and write them before a vote
-//! goes out: a node that forgets that it has voted votes twice (the flaw `amnesia`).
+//! --crashes 1`; [in time](super::majority_votes_timely) they can be withdrawn); still no two are
+//! inside. If it restarts, it tells all that its requests are over, and the votes are back. For
+//! this a node must keep its clock and the holder of its vote on stable storage, and write them
+//! before a vote goes out: a node that forgets that it has voted votes twice (the flaw `amnesia`).
 //!
 //! A single message that is lost makes one arbiter useless at most, so that with three nodes or
 //! more all are served; two may leave a node waiting. A duplicate of a LOCKED that arrives after
