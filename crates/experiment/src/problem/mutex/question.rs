@@ -1,7 +1,6 @@
 //! Mutual exclusion: the question to the checker.
 
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
-use vorrang_algorithms::mutex::stamps::STAMP_ORDER;
 use vorrang_algorithms::mutex::{Claim, Command, Mutex};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{FOREVER, Plan};
@@ -94,7 +93,6 @@ fn properties(besides: &Besides, only: Option<Half>) -> Vec<String> {
     names.extend(besides.ordering.then(|| "ordering".to_owned()));
     let passed = |bound| format!("bounded bypass (passed at most {bound} times)");
     names.extend(besides.bypass.map(passed));
-    names.extend(besides.stamps.then(|| STAMP_ORDER.to_owned()));
     names
 }
 
