@@ -149,7 +149,7 @@ mod tests {
             ("acquire --timeout", "--timeout needs a time"),
             ("acquire --timeout soon", "--timeout soon: write a time such as 500ms"),
             ("acquire group x", "a group is a number from 0 to 255, not 'x'"),
-            ("acquire --fast", "unknown command 'acquire --fast': say acquire, "),
+            ("acquire --fast", "unknown command 'acquire --fast': say acquire (shared, "),
             ("status --jsn", "status is said alone or with --json, not with '--jsn'"),
             ("quit now", "quit is said alone, without 'now'"),
             ("withdraw it", "withdraw is said alone, without 'it'"),

@@ -19,7 +19,7 @@ use alloc::format;
 use alloc::string::String;
 
 use vorrang_protocol::{
-    DynEffects, Effects, Invariant, NodeId, Protocol, Refused, Relay, Situation,
+    DynEffects, Effects, Invariant, NodeId, NodeState, Protocol, Refused, Relay, Situation,
 };
 
 use super::carvalho_roucairol::CarvalhoRoucairol;
@@ -160,6 +160,10 @@ impl<P: Stamping> Protocol for Remembering<P> {
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         let fx = &mut Relay::<Self, _, _>::new(fx);
         self.node.on_restart(&mut DynEffects(fx));
+    }
+
+    fn state(&self) -> NodeState {
+        self.node.state().with("stamp", self.stamp)
     }
 
     fn buffered(&self) -> usize {
