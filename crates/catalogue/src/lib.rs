@@ -16,6 +16,10 @@
 //! ```
 #![forbid(unsafe_code)]
 
+pub mod channels;
+mod nodes;
+pub mod on_views;
+
 use std::any::TypeId;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -33,6 +37,9 @@ use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
 use vorrang_erased::{AnyNode, AnyPopulation, Fresh, Population};
 use vorrang_protocol::{Guard, Message as _, Never, Protocol};
+
+use self::channels::{Channels, over_channels};
+pub use self::nodes::{Kinds, Nodes};
 
 /// A node of any algorithm of a problem.
 pub type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
@@ -53,7 +60,7 @@ pub struct Entry<Q: Problem> {
     /// Their invariants.
     pub guards: Vec<Guard<NodeOf<Q>>>,
     /// The names of its kinds of messages.
-    pub kinds: &'static [&'static str],
+    pub kinds: Kinds,
     /// Whether it uses timers at all.
     pub sets_timers: bool,
     populate: Populate<Q>,
@@ -159,6 +166,14 @@ impl<Q: Problem> fmt::Debug for Entry<Q> {
 pub trait Catalogued: Listed {
     /// Every algorithm, each followed by itself with each of its known mistakes.
     fn entries() -> &'static [Entry<Self>];
+
+    /// An algorithm's nodes over reliable channels, from its own nodes, their invariants and the
+    /// names of their kinds of messages.
+    fn over_channels(
+        inner: (Fresh<NodeOf<Self>>, Vec<Guard<NodeOf<Self>>>),
+        kinds: Kinds,
+        channels: Channels,
+    ) -> Nodes<Self>;
 }
 
 macro_rules! catalogued {
@@ -167,6 +182,13 @@ macro_rules! catalogued {
             fn entries() -> &'static [Entry<Self>] {
                 static ENTRIES: LazyLock<Vec<Entry<$problem>>> = LazyLock::new(all);
                 &ENTRIES
+            }
+            fn over_channels(
+                inner: (Fresh<NodeOf<Self>>, Vec<Guard<NodeOf<Self>>>),
+                kinds: Kinds,
+                channels: Channels,
+            ) -> Nodes<Self> {
+                over_channels(inner, kinds, channels)
             }
         }
     )*};

@@ -127,7 +127,6 @@ mod tests {
     use vorrang_experiment::options::choice::Choice;
     use vorrang_experiment::options::fault_args::Random;
     use vorrang_experiment::options::mutex::{LoadKind, Property};
-    use vorrang_experiment::options::views::LocksFlaw;
     use vorrang_experiment::options::{OrderKind, RunArgs};
 
     use super::*;
@@ -170,6 +169,5 @@ mod tests {
         same::<Property>();
         same::<Channels>();
         same::<Random>();
-        same::<LocksFlaw>();
     }
 }

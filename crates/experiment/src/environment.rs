@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use vorrang_algorithms::card::About;
+use vorrang_algorithms::group::locks::flaws::LocksFlaw;
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_sim::{Distribution, Faults, Network};
 
@@ -12,7 +13,6 @@ use crate::names::unknown;
 use crate::net_defaults::TIMELY_ENOUGH;
 use crate::options::choice::{Choice as _, name};
 use crate::options::fault_args::FaultArgs;
-use crate::options::views::LocksFlaw;
 use crate::options::{OrderKind, RunArgs, check_within};
 
 /// One millisecond.

@@ -71,7 +71,12 @@ impl Recording {
     /// # Errors
     ///
     /// If the file cannot be read, or is not a trace that this version can read.
-    pub fn read(file: impl BufRead) -> Result<Self, ReadError> {
+    pub fn read(mut file: impl BufRead) -> Result<Self, ReadError> {
+        Self::read_any(&mut file)
+    }
+
+    /// The same, compiled here once.
+    fn read_any(file: &mut dyn BufRead) -> Result<Self, ReadError> {
         let mut reader = Reader::new(file)?;
         let nodes = reader.header.nodes;
         let mut lines: Vec<Line> = Vec::new();

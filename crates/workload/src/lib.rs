@@ -2,7 +2,7 @@
 //!
 //! A folder a problem: its workload and its meter, with the monitors that judge its runs. Simulator
 //! and checker are compiled here, once for every problem ([`Simulated::run_for`],
-//! [`Explored::explore_after`]), so that their callers may be compiled with less effort.
+//! [`Simulated::replay`], [`Explored::explore_after`]), so that their callers may be compiled with less effort.
 #![forbid(unsafe_code)]
 
 pub mod detection;
@@ -19,8 +19,10 @@ use std::ops::ControlFlow;
 use vorrang_algorithms::problem::Problem;
 use vorrang_check::{Bounds, Prefix, Progress, Report, Stray, System, Walks};
 use vorrang_erased::AnyNode;
-use vorrang_protocol::Monitor;
+use vorrang_protocol::{Monitor, NodeId};
 use vorrang_sim::{Recorder, SimError, Simulation, Workload};
+use vorrang_trace::replay::Cast;
+use vorrang_trace::{Line, Objection};
 
 pub use times::Times;
 
@@ -37,7 +39,22 @@ pub trait Simulated: Problem {
     ///
     /// As [`Simulation::run_for`].
     fn run_for(simulation: &mut SimulationOf<Self>, events: u64) -> Result<bool, SimError>;
+
+    /// Lets nodes do again what a recorded run says that they did.
+    ///
+    /// # Errors
+    ///
+    /// As [`vorrang_trace::replay()`].
+    fn replay(
+        cast: &Cast<'_, NodeOf<Self>>,
+        lines: &[Line],
+        is_whole: bool,
+        watch: OnNode<'_, Self>,
+    ) -> Result<u64, Objection>;
 }
+
+/// Told the state of a node after an event: after the record at that place, or after its start.
+pub type OnNode<'a, Q> = &'a mut dyn FnMut(Option<usize>, NodeId, &NodeOf<Q>);
 
 /// A simulated run of any algorithm of a problem, recorded or not.
 pub type SimulationOf<Q> = Simulation<
@@ -117,6 +134,15 @@ macro_rules! simulated {
                 events: u64,
             ) -> Result<bool, vorrang_sim::SimError> {
                 simulation.run_for(events)
+            }
+
+            fn replay(
+                cast: &vorrang_trace::replay::Cast<'_, $crate::NodeOf<Self>>,
+                lines: &[vorrang_trace::Line],
+                is_whole: bool,
+                watch: $crate::OnNode<'_, Self>,
+            ) -> Result<u64, vorrang_trace::Objection> {
+                vorrang_trace::replay(cast, lines, is_whole, watch)
             }
         }
     };

@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use vorrang_algorithms::card::About;
+use vorrang_algorithms::group::locks::flaws::LocksFlaw;
 use vorrang_algorithms::setup::Parameter;
 use vorrang_protocol::parse_duration_ns;
 
@@ -56,22 +57,6 @@ pub fn parse_lease(text: &str) -> Result<Duration, String> {
         0 => Err("a lease lasts some time".to_owned()),
         ns => Ok(Duration::from_nanos(ns)),
     }
-}
-
-/// A known mistake of locks on views.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-pub enum LocksFlaw {
-    /// A member that has reported its state goes on and enters.
-    EntersFrozen,
-    /// No member waits for those that were inside before.
-    HolderForgotten,
-    /// A message of an older view is taken for one of this.
-    ViewIgnored,
-    /// Entries are not counted: their number is the view's alone.
-    ClockNotCarried,
-    /// Members number themselves in an order of their own.
-    OwnOrder,
 }
 
 impl Choice for LocksFlaw {

@@ -1,18 +1,14 @@
-//! Any algorithm over the layer of reliable channels: compiled once for every problem.
+//! The layer of reliable channels beneath an algorithm, as it was asked for.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use vorrang_algorithms::flaw::Flawed;
-use vorrang_algorithms::layer::flaws::NoDuplicateFilter;
-use vorrang_algorithms::layer::reliable::{self, Peers, Reliable, Retries};
-use vorrang_algorithms::recipe::Node;
+use vorrang_algorithms::layer::reliable::Retries;
 use vorrang_algorithms::setup::Setup;
-use vorrang_catalogue::{Entry, NodeOf};
-use vorrang_erased::AnyNode;
-use vorrang_protocol::{Graph, Guard, NodeId, parse_duration_ns, show_duration_ns};
+use vorrang_catalogue::{self as any, Kinds};
+use vorrang_protocol::{Graph, parse_duration_ns, show_duration_ns};
 use vorrang_trace::Header;
 
+use super::subject::MadeOf;
 use super::{Nodes, ProblemDriver, Scene};
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -68,54 +64,34 @@ impl CheckArgs {
     }
 }
 
-type Over<Q> = Reliable<NodeOf<Q>>;
-
-/// The nodes of an algorithm over reliable channels.
-fn over<Q: ProblemDriver>(
-    node: Node<NodeOf<Q>>,
-    setup: &Setup,
-    graph: Option<Graph>,
-    patience: Retries,
-) -> impl Fn(NodeId) -> Over<Q> + Send + Sync + Clone + 'static {
-    let (group, graph) = (setup.group, graph.map(Arc::new));
-    move |id| {
-        let peers = Peers::of(id, group, graph.as_deref());
-        Reliable::new(id, node(id), peers, patience)
-    }
-}
-
-/// The same without a type, for the checker and a stage; and what holds of them.
-pub(super) fn any<Q: ProblemDriver>(
+/// The nodes of an algorithm over such a layer, and what holds of them.
+pub(super) fn over<Q: ProblemDriver>(
     layer: Layer,
-    (node, guards): (Node<NodeOf<Q>>, &[Guard<NodeOf<Q>>]),
+    (inner, kinds): (MadeOf<Q>, Kinds),
     (setup, graph): (&Setup, Option<Graph>),
-) -> super::subject::MadeOf<Q> {
-    let node = over::<Q>(node, setup, graph, Retries::within(layer.within, layer.tries));
-    match layer.how {
-        Channels::Correct => {
-            let guards = guards.iter().cloned().map(Reliable::guard).map(AnyNode::guard_of);
-            (Arc::new(move |id| AnyNode::new(node(id))), guards.collect())
-        }
-        Channels::NoDuplicateFilter => {
-            let flawed = move |id| AnyNode::new(Flawed::new(node(id), &NoDuplicateFilter));
-            (Arc::new(flawed), Vec::new())
-        }
-    }
+) -> any::Nodes<Q> {
+    let channels = any::channels::Channels {
+        group: setup.group,
+        graph,
+        retries: Retries::within(layer.within, layer.tries),
+        is_flawed: match layer.how {
+            Channels::Correct => false,
+            Channels::NoDuplicateFilter => true,
+        },
+    };
+    Q::over_channels(inner, kinds, channels)
 }
 
-/// The nodes of an algorithm, or of one with a mistake, over reliable channels.
+/// The nodes of an algorithm, or of one with a mistake, over reliable channels in a simulation.
 pub(crate) fn reliable<Q: ProblemDriver>(
-    of: &Entry<Q>,
+    of: &any::Entry<Q>,
     scenario: &Q::Scenario,
 ) -> Result<Nodes<Q>, Failure> {
     const WHY: &str = "--reliable is for the simulator: TCP is reliable by itself";
-    let (setup, environment) = (scenario.setup(), scenario.between());
-    let node = super::make(&of.recipe, setup)?;
+    let setup = scenario.setup();
+    let inner = (super::make(&of.recipe, setup)?, of.guards.clone());
     let graph = scenario.about().assumes.layout.graph(setup);
     let graph = graph.map_err(|unfit| Failure::Usage(unfit.0))?;
-    let Layer { within, tries, .. } = Layer::simulated(environment);
-    let node = over::<Q>(node, setup, graph, Retries::within(within, tries));
-    let guards = of.guards.iter().cloned().map(Reliable::guard).collect();
-    let kinds = reliable::kinds(of.kinds).leak();
-    Ok(Nodes::simulated(setup.group.size(), Arc::new(node), guards, (kinds, WHY)))
+    let layer = Layer::simulated(scenario.between());
+    Ok(Nodes::simulated(over(layer, (inner, of.kinds), (setup, graph)), WHY))
 }

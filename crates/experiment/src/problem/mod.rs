@@ -51,10 +51,11 @@ pub use remarks::Remarks;
 pub use retrace::{Retraced, Watching, sides};
 pub use scene::Scene;
 pub(crate) use simulate::{Extent, measure, observe, overhear, record};
-pub use simulate::{Kinds, header, run_header};
+pub use simulate::{header, run_header};
 pub use staged::{Ahead, Look as Glance, NodeLook, Staged};
 pub(crate) use subject::SubjectOf;
 pub use verify::{Looked, Query, Watcher};
+pub use vorrang_catalogue::Kinds;
 
 #[cfg(doc)]
 use vorrang_catalogue::NodeOf;

@@ -1,21 +1,21 @@
 //! The nodes of a run.
 
 use std::fmt;
-use std::sync::Arc;
 
 use vorrang_algorithms::card::Card;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::{Node, Recipe};
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{self as any, NodeOf, PopulationOf};
-use vorrang_erased::{AnyNode, Population};
-use vorrang_protocol::{Graph, Guard, Protocol};
+use vorrang_erased::AnyNode;
+use vorrang_protocol::{Graph, Protocol};
 use vorrang_trace::replay::Cast;
-use vorrang_trace::{Line, Objection, Record, replay};
+use vorrang_trace::{Line, Objection, Record};
+use vorrang_workload::Simulated;
 
 use super::Scene;
-use super::simulate::Kinds;
 use crate::failure::Failure;
+use vorrang_catalogue::Kinds;
 
 /// Nodes that can be simulated, and perhaps run over TCP.
 pub struct Nodes<Q: Problem> {
@@ -46,22 +46,10 @@ impl<Q: Problem> Nodes<Q> {
         Self { kinds: entry.kinds, populate: Box::new(populate), over_tcp }
     }
 
-    /// Nodes of any type, for the simulator alone.
-    pub(super) fn simulated<P>(
-        size: u32,
-        node: Node<P>,
-        guards: Vec<Guard<P>>,
-        (kinds, why_not_over_tcp): (Kinds, &'static str),
-    ) -> Self
-    where
-        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
-    {
-        let populate = move |is_guarded| {
-            let guards = if is_guarded { &guards[..] } else { &[] };
-            let population = Population::of(size, Arc::clone(&node)).with_kinds(kinds);
-            population.guarded(guards.iter().cloned()).into()
-        };
-        Self { kinds, populate: Box::new(populate), over_tcp: Err(why_not_over_tcp) }
+    /// Nodes for the simulator alone, and why they do not run over TCP.
+    pub(super) fn simulated(nodes: any::Nodes<Q>, why_not_over_tcp: &'static str) -> Self {
+        let any::Nodes { kinds, populate, .. } = nodes;
+        Self { kinds, populate, over_tcp: Err(why_not_over_tcp) }
     }
 
     /// The nodes for the simulator, with or without their invariants.
@@ -90,7 +78,7 @@ impl<Q: Problem> fmt::Debug for GuardedNodes<Q> {
     }
 }
 
-impl<Q: Problem> GuardedNodes<Q> {
+impl<Q: Simulated> GuardedNodes<Q> {
     /// The names of the kinds of their messages.
     pub fn kinds(&self) -> Kinds {
         self.entry.kinds
@@ -109,7 +97,7 @@ impl<Q: Problem> GuardedNodes<Q> {
             .guarded(&self.entry.guards)
             .reading(&AnyNode::message);
         let lines: Vec<Line> = records.iter().map(Into::into).collect();
-        replay(&cast, &lines, true, &mut |_, _, _| {}).err()
+        Q::replay(&cast, &lines, true, &mut |_, _, _| {}).err()
     }
 }
 

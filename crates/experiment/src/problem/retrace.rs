@@ -1,9 +1,11 @@
 //! A recorded run, done once more: compiled once for every problem.
 
+use vorrang_catalogue::NodeOf;
 use vorrang_erased::AnyNode;
-use vorrang_protocol::{Data, NodeId, NodeState, Protocol as _};
+use vorrang_protocol::{NodeId, NodeState, Protocol as _};
 use vorrang_trace::replay::{Cast, said};
-use vorrang_trace::{Objection, Recording, replay};
+use vorrang_trace::{Objection, Recording};
+use vorrang_workload::Simulated;
 
 use crate::failure::Failure;
 
@@ -20,8 +22,8 @@ pub enum Retraced {
     Other(Objection),
 }
 
-pub(super) fn retrace<C: Data, N: Data>(
-    fresh: &dyn Fn(NodeId) -> AnyNode<C, N>,
+pub(super) fn retrace<Q: Simulated>(
+    fresh: &dyn Fn(NodeId) -> NodeOf<Q>,
     run: &Recording,
     watch: Watching<'_>,
 ) -> Result<Retraced, Failure> {
@@ -31,7 +33,7 @@ pub(super) fn retrace<C: Data, N: Data>(
         Some(_) => return Err(Failure::usage("the trace is of a node that there is not")),
     };
     let cast = Cast::new(run.header.nodes, fresh).only(only).reading(&AnyNode::message);
-    let again = replay(&cast, &run.lines, run.is_whole(), &mut |place, id, node| {
+    let again = Q::replay(&cast, &run.lines, run.is_whole(), &mut |place, id, node| {
         watch(place, id, &|| node.state());
     });
     Ok(again.map_or_else(Retraced::Other, Retraced::Same))

@@ -32,9 +32,6 @@ pub(crate) enum Extent<'a> {
     Over(Option<Progress<'a>>),
 }
 
-/// The names of the kinds of messages.
-pub type Kinds = &'static [&'static str];
-
 /// The report of a simulation, and its recorder.
 pub(super) type Outcome<Q> = (Report<SummaryOf<Q>>, Option<RunRecorder<Q>>);
 

@@ -63,13 +63,13 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
     }
     fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure> {
         if let Some(node) = Q::again_on_views(self.0, &run.header)? {
-            return retrace::retrace(&*node, run, watch);
+            return retrace::retrace::<Q>(&*node, run, watch);
         }
         let text = run.header.get("setup").unwrap_or_default();
         let setup =
             Setup::read(text, self.0.card.takes).map_err(|unfit| Failure::Usage(unfit.0))?;
         let (node, _) = self.node(&setup, Layer::noted(&run.header), Vec::new())?;
-        retrace::retrace(&*node, run, watch)
+        retrace::retrace::<Q>(&*node, run, watch)
     }
     fn looks(&self, at: NodeId, told: &LineEvent) -> Option<(String, Look)> {
         match told {
@@ -136,7 +136,9 @@ impl<Q: ProblemDriver> SubjectOf<Q> {
         let node = make(&self.0.recipe, setup)?;
         let Some(layer) = layer else { return Ok((node, guards)) };
         let graph = graph((self.0.card, self.0.flaw), setup)?;
-        Ok(channels::any::<Q>(layer, (node, &guards), (setup, graph)))
+        let inner = ((node, guards), self.0.kinds);
+        let over = channels::over::<Q>(layer, inner, (setup, graph));
+        Ok((over.node, over.guards))
     }
 }
 

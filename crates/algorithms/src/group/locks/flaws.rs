@@ -8,6 +8,21 @@ use crate::flaw::Mistake;
 use crate::group::input::Input;
 use crate::mutex::Command;
 
+/// A known mistake of locks on views.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LocksFlaw {
+    /// A member that has reported its state goes on and enters.
+    EntersFrozen,
+    /// No member waits for those that were inside before.
+    HolderForgotten,
+    /// A message of an older view is taken for one of this.
+    ViewIgnored,
+    /// Entries are not counted: their number is the view's alone.
+    ClockNotCarried,
+    /// Members number themselves in an order of their own.
+    OwnOrder,
+}
+
 /// A member that has reported its state goes on and enters all the same: the others take it for
 /// waiting.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -122,7 +122,8 @@ impl Simulated for Mutex {
             None => of,
             flaw => any::find(of.card.name, flaw).map_err(|unfit| Failure::Usage(unfit.0))?,
         };
-        on_views::nodes(of, scenario, views).map(Some)
+        let nodes = on_views::nodes(of, &scenario.setup, views)?;
+        Ok(Some(Nodes::simulated(nodes, on_views::WHY_NOT_OVER_TCP)))
     }
 
     fn again_on_views(
@@ -133,7 +134,7 @@ impl Simulated for Mutex {
         let text = header.get("setup").unwrap_or_default();
         let setup = Setup::read(text, takes(of.card.takes));
         let setup = setup.map_err(|unfit| Failure::Usage(unfit.0))?;
-        on_views::again(of, &setup, &views).map(Some)
+        Ok(Some(on_views::nodes(of, &setup, &views)?.node))
     }
 }
 

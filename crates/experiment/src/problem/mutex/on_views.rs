@@ -1,37 +1,27 @@
-//! Locks on views: any algorithm for mutual exclusion inside a group that agrees on who belongs to
-//! it. Compiled once for all of them.
+//! Locks on views, as they were asked for.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use vorrang_algorithms::flaw::{AnyMistake, Flawed};
-use vorrang_algorithms::group::detecting::Detecting;
-use vorrang_algorithms::group::locks::flaws::{
-    ClockNotCarried, EntersFrozen, HolderForgotten, ViewIgnored,
-};
+use vorrang_algorithms::group::locks::Lease;
+use vorrang_algorithms::group::locks::flaws::LocksFlaw;
 use vorrang_algorithms::group::locks::spec::Locked;
-use vorrang_algorithms::group::locks::{
-    Lease, Locks, NodeFactory, OnViews, ViewLayer, message, on_views,
-};
-use vorrang_algorithms::layer::reliable::{self, Retries};
+use vorrang_algorithms::layer::reliable::Retries;
+use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::Card;
-use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::quorum::Quorums;
-use vorrang_algorithms::recipe::Node;
 use vorrang_algorithms::setup::{Parameter, Setup};
-use vorrang_catalogue::{Entry, NodeOf};
-use vorrang_erased::AnyNode;
-use vorrang_protocol::{Group, NodeId, Protocol, parse_duration_ns, show_duration_ns};
+use vorrang_catalogue::on_views::LockOnViews;
+use vorrang_catalogue::{self as any, Entry};
+use vorrang_protocol::{Group, parse_duration_ns, show_duration_ns};
 use vorrang_trace::Header;
 
-use super::scenario::Scenario;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::options::RunArgs;
 use crate::options::choice::{Choice as _, name};
-use crate::options::views::{LocksFlaw, ViewsArgs};
-use crate::problem::{Nodes, make};
+use crate::options::views::ViewsArgs;
+use crate::problem::make;
 
 /// How often something is sent again before a peer is left alone. A view does not last for ever
 /// with one that never answers, so this need not be the end of anything.
@@ -173,10 +163,11 @@ impl Views {
         }
     }
 
-    fn stack(&self, of: &Entry<Mutex>, setup: &Setup) -> Result<Stack, Failure> {
+    fn lock(&self, of: &Entry<Mutex>, setup: &Setup) -> Result<LockOnViews, Failure> {
         let lease = self.lease.map(|(length, drift)| Lease::new(length, drift));
-        let anew = anew(of, setup, self.has_channels)?;
-        Ok(Stack { setup: setup.clone(), anew, lease })
+        let by_size = in_every_view(setup, |setup| make(&of.recipe, setup))?;
+        let channels = self.has_channels.then(|| Retries::within(setup.within, TRIES));
+        Ok(LockOnViews::new(setup, (by_size, of.kinds), channels, lease))
     }
 }
 
@@ -269,83 +260,14 @@ pub fn in_every_view<T>(
     each.collect()
 }
 
-/// The nodes of an algorithm in every view that there may be.
-fn anew(
-    of: &Entry<Mutex>,
-    setup: &Setup,
-    has_channels: bool,
-) -> Result<NodeFactory<NodeOf<Mutex>>, Failure> {
-    let made = in_every_view(setup, |setup| make(&of.recipe, setup))?;
-    let made: Arc<[Node<NodeOf<Mutex>>]> = made.into();
-    let anew = NodeFactory::new(move |me, group: Group| made[group.size() as usize - 1](me));
-    if !has_channels {
-        return Ok(anew);
-    }
-    let patience = Retries::within(setup.within, TRIES);
-    Ok(anew.over_channels(patience).map(|_, _, node| AnyNode::new(node)))
-}
-
-/// The shared parts of all nodes of a group on views.
-struct Stack {
-    setup: Setup,
-    anew: NodeFactory<NodeOf<Mutex>>,
-    lease: Option<Lease>,
-}
-
-impl Stack {
-    fn node(&self, id: NodeId) -> OnViews<NodeOf<Mutex>> {
-        let founders: Vec<NodeId> = self.setup.group.members().collect();
-        on_views(id, &self.setup, &founders, self.anew.clone(), self.lease)
-    }
-
-    /// With a mistake, made where those who wait ask again.
-    fn flawed(self, mistake: &'static dyn AnyMistake<Locks<NodeOf<Mutex>>>) -> Node<NodeOf<Mutex>> {
-        let slow = Self { anew: self.anew.asking_again(), ..self };
-        Arc::new(move |id| {
-            let flawed = slow.node(id).map(|locks| Flawed::new(locks, mistake));
-            AnyNode::new::<Detecting<Flawed<Locks<NodeOf<Mutex>>>>>(flawed)
-        })
-    }
-
-    /// The nodes without their types.
-    fn any(self, slip: Option<LocksFlaw>) -> Node<NodeOf<Mutex>> {
-        match slip {
-            None => Arc::new(move |id| AnyNode::new(self.node(id))),
-            Some(LocksFlaw::EntersFrozen) => self.flawed(&EntersFrozen),
-            Some(LocksFlaw::HolderForgotten) => self.flawed(&HolderForgotten),
-            Some(LocksFlaw::ViewIgnored) => self.flawed(&ViewIgnored),
-            Some(LocksFlaw::ClockNotCarried) => self.flawed(&ClockNotCarried),
-            Some(LocksFlaw::OwnOrder) => {
-                let apart = Self { anew: self.anew.in_own_order(), ..self };
-                Arc::new(move |id| AnyNode::new(apart.node(id)))
-            }
-        }
-    }
-}
-
-/// The nodes of a recorded run.
-pub fn again(
-    of: &Entry<Mutex>,
-    setup: &Setup,
-    views: &Views,
-) -> Result<Node<NodeOf<Mutex>>, Failure> {
-    Ok(views.stack(of, setup)?.any(views.slip))
-}
-
-/// The nodes of a run that is to be.
+/// The nodes of a run, or of a recorded one.
 pub(super) fn nodes(
     of: &Entry<Mutex>,
-    scenario: &Scenario,
+    setup: &Setup,
     views: &Views,
-) -> Result<Nodes<Mutex>, Failure> {
-    const WHY: &str = "--on-views is for the simulator and for 'vorrang node'";
-    let (size, stack) = (scenario.setup.group.size(), views.stack(of, &scenario.setup)?);
-    let within = if views.has_channels { reliable::kinds(of.kinds) } else { of.kinds.to_vec() };
-    let kinds = message::kinds::<<ViewLayer as Protocol>::Message>(&within).leak();
-    if views.is_flawed() {
-        let node: Node<AnyNode<Command, Notice>> = stack.any(views.slip);
-        return Ok(Nodes::simulated(size, node, Vec::new(), (kinds, WHY)));
-    }
-    let node: Node<OnViews<NodeOf<Mutex>>> = Arc::new(move |id| stack.node(id));
-    Ok(Nodes::simulated(size, node, Vec::new(), (kinds, WHY)))
+) -> Result<any::Nodes<Mutex>, Failure> {
+    Ok(views.lock(of, setup)?.nodes(views.slip))
 }
+
+/// Why no such nodes run over TCP.
+pub(super) const WHY_NOT_OVER_TCP: &str = "--on-views is for the simulator and for 'vorrang node'";

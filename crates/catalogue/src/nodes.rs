@@ -1,0 +1,59 @@
+//! The nodes of a run, whatever their type.
+
+use std::fmt;
+use std::sync::Arc;
+
+use vorrang_algorithms::problem::Problem;
+use vorrang_erased::{AnyNode, Fresh, Population};
+use vorrang_protocol::{Group, Guard, Protocol};
+
+use crate::{NodeOf, PopulationOf};
+
+/// The names of kinds of messages.
+pub type Kinds = &'static [&'static str];
+
+/// Nodes for the simulator, the checker and a stage.
+pub struct Nodes<Q: Problem> {
+    /// How each is made.
+    pub node: Fresh<NodeOf<Q>>,
+    /// Their invariants.
+    pub guards: Vec<Guard<NodeOf<Q>>>,
+    /// The names of their kinds of messages.
+    pub kinds: Kinds,
+    /// Makes all of them for the simulator, with or without their invariants.
+    pub populate: Box<dyn Fn(bool) -> PopulationOf<Q> + Send + Sync>,
+}
+
+impl<Q: Problem> Nodes<Q> {
+    /// Nodes of one type.
+    pub(crate) fn of<P>(group: Group, node: Fresh<P>, guards: Vec<Guard<P>>, kinds: Kinds) -> Self
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        let any = Arc::clone(&node);
+        Self {
+            node: Arc::new(move |id| AnyNode::new(any(id))),
+            guards: guards.iter().cloned().map(AnyNode::guard_of).collect(),
+            kinds,
+            populate: Box::new(move |is_guarded| {
+                let guards = if is_guarded { &guards[..] } else { &[] };
+                let population = Population::of(group.size(), Arc::clone(&node)).with_kinds(kinds);
+                population.guarded(guards.iter().cloned()).into()
+            }),
+        }
+    }
+
+    /// Nodes that have lost their types, and have no invariants: fewer types are compiled for them.
+    pub(crate) fn without_types(group: Group, node: Fresh<NodeOf<Q>>, kinds: Kinds) -> Self {
+        let any = Arc::clone(&node);
+        let populate =
+            move |_| Population::of(group.size(), Arc::clone(&any)).with_kinds(kinds).into();
+        Self { node, guards: Vec::new(), kinds, populate: Box::new(populate) }
+    }
+}
+
+impl<Q: Problem> fmt::Debug for Nodes<Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Nodes").field("kinds", &self.kinds).finish_non_exhaustive()
+    }
+}
