@@ -66,6 +66,9 @@ pub struct Entry<Q: Problem> {
     populate: Populate<Q>,
 }
 
+/// Says how nodes are made, if the set-up fits.
+type Prepare<Q> = Arc<dyn Fn(&Setup) -> Result<Fresh<NodeOf<Q>>, Unfit> + Send + Sync>;
+
 /// Makes all nodes of a group, with or without their invariants.
 type Populate<Q> = Box<dyn Fn(&Setup, bool) -> Result<PopulationOf<Q>, Unfit> + Send + Sync>;
 
@@ -103,13 +106,23 @@ impl<Q: Problem> Entry<Q> {
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
-        let guards: Vec<Guard<NodeOf<Q>>> =
-            recipe.invariants().iter().map(AnyNode::guard).collect();
-        let nodes = move |setup: &Setup| {
+        let guards = recipe.invariants().iter().map(AnyNode::guard).collect();
+        let sets_timers = TypeId::of::<P::Timer>() != TypeId::of::<Never>();
+        let nodes: Prepare<Q> = Arc::new(move |setup| {
             let node = recipe.nodes(setup)?;
-            Ok(Arc::new(move |id| AnyNode::new(node(id))) as Fresh<NodeOf<Q>>)
-        };
-        let (fresh, kinds, all_guards) = (nodes.clone(), P::Message::KINDS, guards.clone());
+            Ok(Arc::new(move |id| AnyNode::new(node(id))))
+        });
+        Self::of_any((card, flaw), nodes, guards, (P::Message::KINDS, sets_timers))
+    }
+
+    /// An entry of nodes that have lost their types. What does not depend on them is compiled once.
+    fn of_any(
+        (card, flaw): (&'static Card<Q>, Option<&'static str>),
+        nodes: Prepare<Q>,
+        guards: Vec<Guard<NodeOf<Q>>>,
+        (kinds, sets_timers): (Kinds, bool),
+    ) -> Self {
+        let (fresh, all_guards) = (Arc::clone(&nodes), guards.clone());
         Self {
             card,
             flaw,
@@ -117,7 +130,7 @@ impl<Q: Problem> Entry<Q> {
             guards,
             recipe: Recipe::new(move |setup| nodes(setup).map(|node| move |id| node(id))),
             kinds,
-            sets_timers: TypeId::of::<P::Timer>() != TypeId::of::<Never>(),
+            sets_timers,
             populate: Box::new(move |setup, is_guarded| {
                 let population = Population::of(setup.group.size(), fresh(setup)?);
                 let guards = if is_guarded { &all_guards[..] } else { &[] };
