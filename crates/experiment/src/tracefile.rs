@@ -41,14 +41,14 @@ pub struct TraceWriter {
 #[derive(Debug)]
 enum Piece {
     Bytes(Vec<u8>),
-    GuardedNodes(Receiver<Vec<u8>>),
+    Pending(Receiver<Vec<u8>>),
 }
 
 impl Piece {
     fn bytes(self) -> io::Result<Vec<u8>> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
-            Self::GuardedNodes(bytes) => {
+            Self::Pending(bytes) => {
                 bytes.recv().map_err(|_| io::Error::other("a part of the trace was not made"))
             }
         }
@@ -63,7 +63,7 @@ impl TraceWriter {
             // The receiver is gone if the run was given up.
             let _ = sender.send(work());
         });
-        let sent = self.pieces.as_ref().map(|pieces| pieces.send(Piece::GuardedNodes(made)));
+        let sent = self.pieces.as_ref().map(|pieces| pieces.send(Piece::Pending(made)));
         match sent {
             Some(Ok(())) => Ok(()),
             Some(Err(_)) | None => Err(io::Error::other("the trace is closed")),
@@ -155,7 +155,7 @@ fn packed(frame: Vec<u8>) -> Piece {
         // The receiver is gone if the run was given up.
         let _ = sender.send(compress_to_vec(&frame[..], CompressionLevel::Fastest));
     });
-    Piece::GuardedNodes(packed)
+    Piece::Pending(packed)
 }
 
 /// Where a run is kept.

@@ -74,7 +74,7 @@ pub struct GuardedNodes<Q: Problem> {
 
 impl<Q: Problem> fmt::Debug for GuardedNodes<Q> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Made").field("entry", &self.entry).finish_non_exhaustive()
+        f.debug_struct("GuardedNodes").field("entry", &self.entry).finish_non_exhaustive()
     }
 }
 

@@ -14,20 +14,20 @@ pub(super) enum Kind {
     Other,
 }
 
-pub(super) struct FencingToken<'p> {
+pub(super) struct Fence<'p> {
     pub(super) kind: Kind,
     /// Each with its number on the page.
     pub(super) lines: Vec<(usize, &'p str)>,
 }
 
 /// The blocks of a page, in order.
-pub(super) fn fences(page: &str) -> Vec<FencingToken<'_>> {
+pub(super) fn fences(page: &str) -> Vec<Fence<'_>> {
     let mut fences = Vec::new();
-    let mut open: Option<FencingToken<'_>> = None;
+    let mut open: Option<Fence<'_>> = None;
     for (number, line) in (1..).zip(page.lines()) {
         match (line.strip_prefix("```"), &mut open) {
             (Some(info), None) => {
-                open = Some(FencingToken { kind: kind(number, info), lines: Vec::new() });
+                open = Some(Fence { kind: kind(number, info), lines: Vec::new() });
             }
             (Some(_), Some(_)) => fences.extend(open.take()),
             (None, Some(fence)) => fence.lines.push((number, line)),

@@ -21,7 +21,7 @@ use std::thread;
 
 use crate::support::{Folder, end_of, root};
 
-use fences::{FencingToken, Kind, fences};
+use fences::{Fence, Kind, fences};
 
 /// Pages with a test of their own.
 const ELSEWHERE: [&str; 1] = ["docs/gallery.md"];
@@ -63,7 +63,7 @@ struct Shown<'p> {
 }
 
 /// The commands of a page that are run, in order.
-fn commands<'p>(fences: &[FencingToken<'p>]) -> Vec<Shown<'p>> {
+fn commands<'p>(fences: &[Fence<'p>]) -> Vec<Shown<'p>> {
     let mut commands: Vec<Shown<'p>> = fences.iter().flat_map(commands_of).collect();
     for command in &mut commands {
         let code = command.text.split_once("# exit code ").map(|(_, code)| code.trim());
@@ -77,7 +77,7 @@ fn commands<'p>(fences: &[FencingToken<'p>]) -> Vec<Shown<'p>> {
 }
 
 /// The commands of a block as they are typed. A backslash at the end continues a command.
-fn commands_of<'p>(fence: &FencingToken<'p>) -> Vec<Shown<'p>> {
+fn commands_of<'p>(fence: &Fence<'p>) -> Vec<Shown<'p>> {
     let mut commands: Vec<Shown<'p>> = Vec::new();
     for &(line, text) in &fence.lines {
         let typed = match fence.kind {
