@@ -77,6 +77,7 @@ use crate::mutex::flaws::suzuki_kasami::{
 use crate::mutex::flaws::token_ring::{
     KeptUntilWanted, NoAgeing, NoCommonOrder, TimerNotCancelled,
 };
+use crate::mutex::flaws::total_order::{self as total_order_flaws, OldRequestCounts};
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lift;
@@ -95,6 +96,7 @@ use crate::mutex::singhal::{self, Singhal};
 use crate::mutex::stamps::remembering;
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
+use crate::mutex::total_order;
 use crate::mutex::{Mutex, group_exclusion, lemmas, resource_sets};
 use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
 pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
@@ -140,6 +142,13 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.stamped(remembering(of_group(CarvalhoRoucairol::new)));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(&NoReRequest));
+
+        let card = &total_order::CARD;
+        into.algorithm(card, total_order::recipe());
+        into.flaw(card, "fifo-order", total_order::unchecked());
+        into.flaw(card, "causal-order", total_order::unchecked());
+        into.flaw(card, "unordered-links", total_order::recipe().with(&total_order_flaws::AsItIs));
+        into.flaw(card, "old-request-counts", total_order::recipe().with(&OldRequestCounts));
 
         register_survivors(into);
         register_quorums(into);
