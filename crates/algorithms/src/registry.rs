@@ -20,8 +20,9 @@ use crate::election::watching::Watching;
 use crate::election::{Election, echo_election, tree_election, watching_bully, watching_ring};
 use crate::group::flaws::{
     AcrossTheBarrier, MinorityGoesOn, NoFreeze, NoSecondPhase, NothingHandedOver, OrphansDropped,
-    VotesForgotten, deciding, mistaken,
+    StaleView, VotesForgotten, deciding, mistaken,
 };
+use crate::group::view_leader::{self, ViewLeader};
 use crate::group::{GroupCommunication, virtual_synchrony};
 pub use crate::listing::{Listed, Register, unknown};
 use crate::multicast::ack::Ack;
@@ -326,6 +327,10 @@ impl Listed for Election {
         let correct = || of_setup(Watching::<RingElection>::of);
         into.algorithm(card, correct());
         into.flaw(card, "nobody-calls", correct().with(&NobodyCalls));
+
+        let card = &view_leader::CARD;
+        into.algorithm(card, of_setup(ViewLeader::of));
+        into.flaw(card, "stale-view", of_setup(ViewLeader::of).with(&StaleView));
 
         let card = &chang_roberts::CARD;
         into.algorithm(card, of_setup(ChangRoberts::of));

@@ -6,7 +6,7 @@
 use core::marker::PhantomData;
 
 use vorrang_protocol::{
-    Digest, Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused, Relay,
+    Digest, Effect, Effects, Never, NodeId, NodeSet, NodeState, Outbox, Protocol, Refused, Relay,
 };
 
 use super::decision::{Decide, Decided, Decision};
@@ -16,8 +16,10 @@ use super::message::{Install, Message};
 use super::replica::Replica;
 use super::synod::{self, Synod};
 use super::view::is_primary;
+use super::view_leader::ViewLeader;
 use super::views::{Ask, Phase, Views};
 use super::virtual_synchrony::recipe;
+use crate::election;
 use crate::flaw::{AnyMistake, Flawed, Mistake};
 use crate::recipe::Recipe;
 
@@ -197,5 +199,55 @@ impl<D: Decision<Value>> Mistake<Views<u32, Digest, D>> for AcrossTheBarrier {
             *view = (*view).max(node.view().id);
         }
         node.on_message(from, message, fx);
+    }
+}
+
+/// When a view begins, the leader is the highest member of the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct StaleView;
+
+impl StaleView {
+    /// Lets the node act, and has it follow the leader that it had before.
+    fn act(
+        node: &mut ViewLeader,
+        fx: &mut impl Effects<ViewLeader>,
+        act: impl FnOnce(&mut ViewLeader, &mut Outbox<ViewLeader>),
+    ) {
+        let before = node.leader;
+        let mut out = Outbox::default();
+        act(node, &mut out);
+        for effect in out.take() {
+            match effect {
+                Effect::Send { to, message } => fx.send(to, message),
+                Effect::SetTimer { timer, delay } => fx.set_timer(timer, delay),
+                Effect::CancelTimer(timer) => fx.cancel_timer(timer),
+                Effect::Notify(election::Notice::Leader(leader)) => {
+                    let stale = before.unwrap_or(leader);
+                    node.leader = Some(stale);
+                    fx.notify(election::Notice::Leader(stale));
+                }
+            }
+        }
+    }
+}
+
+impl Mistake<ViewLeader> for StaleView {
+    fn on_message(
+        self,
+        node: &mut ViewLeader,
+        from: NodeId,
+        message: <ViewLeader as Protocol>::Message,
+        fx: &mut impl Effects<ViewLeader>,
+    ) {
+        Self::act(node, fx, |node, out| node.on_message(from, message, out));
+    }
+
+    fn on_timer(
+        self,
+        node: &mut ViewLeader,
+        timer: <ViewLeader as Protocol>::Timer,
+        fx: &mut impl Effects<ViewLeader>,
+    ) {
+        Self::act(node, fx, |node, out| node.on_timer(timer, out));
     }
 }

@@ -24,6 +24,7 @@ mod shown;
 pub mod spec;
 pub mod synod;
 pub mod view;
+pub mod view_leader;
 pub mod views;
 pub mod virtual_synchrony;
 

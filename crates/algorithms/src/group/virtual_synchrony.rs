@@ -210,7 +210,7 @@ pub static CARD: Card = Card {
 /// A heartbeat for each of these, as any may be lost just before: to learn of the newest view, to
 /// be trusted, to ask to be let in, to end the view, to try once more with a higher ballot; and
 /// once more for those who have stopped meanwhile.
-fn settles(setup: &Setup) -> core::time::Duration {
+pub(crate) fn settles(setup: &Setup) -> core::time::Duration {
     setup.beat.saturating_add(setup.late).saturating_add(setup.margin).saturating_mul(20)
 }
 

@@ -24,27 +24,28 @@
 //! | response without contention | E at the sequencer, else 2T + E | from E | 2T + E | 2T + E |
 //!
 //! [Lamport's algorithm](super::lamport) is the same queue with an order of its own. There only the
-//! node that asked must know that nothing older can come, so acknowledgements go to it alone: 3(N−1)
-//! messages. A multicast by stamps lets everyone know that: 2N(N−1). And a RELEASE needs no place in
-//! the order of all there, since any copy of it does no harm before its turn. That is the price of
-//! an order as a layer; what it buys is that the lock is a queue and nothing else.
+//! node that asked must know that nothing older can come, so acknowledgements go to it alone:
+//! 3(N−1) messages. A multicast by stamps lets everyone know that: 2N(N−1). And a RELEASE needs no
+//! place in the order of all there, since any copy of it does no harm before its turn. That is the
+//! price of an order as a layer; what it buys is that the lock is a queue and nothing else.
 //!
 //! **Assumes** that messages between two nodes keep their order, that none is lost or doubled, and
 //! that no node fails: links are the carrier here. Where messages are lost, `--reliable` puts
 //! channels beneath; where nodes fail, `--on-views` puts it into a group that goes on without them.
 //!
-//! **Why it is safe.** What two members have delivered is one a prefix of the other. Say i and j are
-//! inside, and i has delivered no more than j. i was first when it entered, and it stays in the queue
-//! until its RELEASE is delivered, which it has not multicast yet. Those behind it come no further.
-//! So it is the first at j, too, and j is not. This needs one order for all: where each member
-//! delivers as messages come (`fifo-order`), or only after their causes (`causal-order`), two
-//! requests are in two orders, and both are first. And it needs a node that asks again not to take
-//! its last request for the new one, while its RELEASE is under way (`old-request-counts`).
+//! **Why it is safe.** What two members have delivered is one a prefix of the other. Say i and j
+//! are inside, and i has delivered no more than j. i was first when it entered, and it stays in the
+//! queue until its RELEASE is delivered, which it has not multicast yet. Those behind it come no
+//! further. So it is the first at j, too, and j is not. This needs one order for all: where each
+//! member delivers as messages come (`fifo-order`), or only after their causes (`causal-order`),
+//! two requests are in two orders, and both are first. And it needs a node that asks again not to
+//! take its last request for the new one, while its RELEASE is under way (`old-request-counts`).
 //!
-//! **Why no request starves.** Every multicast is delivered by all. So a request gets into the queue,
-//! those before it are finitely many, and each leaves. How often others pass a request *before* it
-//! has its place is a matter of the order: with stamps (`--ordering lamport`) entries respect
-//! happened-before; with a sequencer those nearer to it may pass as often as they like meanwhile.
+//! **Why no request starves.** Every multicast is delivered by all. So a request gets into the
+//! queue, those before it are finitely many, and each leaves. How often others pass a request
+//! *before* it has its place is a matter of the order: with stamps (`--ordering lamport`) entries
+//! respect happened-before; with a sequencer those nearer to it may pass as often as they like
+//! meanwhile.
 //!
 //! **Where we depart from the paper.** It has replicas that order the requests of clients; here
 //! members are both.
@@ -333,9 +334,9 @@ pub const CARD: Card = Card {
     source: include_str!("total_order.rs"),
 };
 
-/// How often a node may pass a request that it was told of: while the sequencer has not heard of it,
-/// as often as it likes. The others give a request that is known a place before all later ones; only
-/// with proposals the next request of the same node may still be before it.
+/// How often a node may pass a request that it was told of: while the sequencer has not heard of
+/// it, as often as it likes. The others give a request that is known a place before all later ones;
+/// only with proposals the next request of the same node may still be before it.
 fn bypass(setup: &Setup) -> u32 {
     match setup.ordering {
         Ordering::Fifo | Ordering::Causal | Ordering::Sequencer => UNBOUNDED,
