@@ -146,10 +146,18 @@ impl Hosted for Multicast {
 
 impl Hosted for GroupCommunication {
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
-        ("multicast NUMBER", "tell all members this number"),
+        ("multicast TEXT", "tell all members this; so does any line that is no command"),
         ("leave", "leave the group; the process stays"),
         ("join", "join the group, again or for the first time"),
     ];
+
+    fn said(line: &str) -> Option<Self::Command> {
+        let text = match line.trim() {
+            "join" | "leave" => return None,
+            line => line.strip_prefix("multicast ").unwrap_or(line).trim(),
+        };
+        Some(Input::Ask(group::Command::Multicast(text.into())))
+    }
 
     /// Those who are left go on, if they are most.
     fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {

@@ -9,6 +9,7 @@ use vorrang_protocol::{
     Digest, Effect, Effects, Never, NodeId, NodeSet, NodeState, Outbox, Protocol, Refused, Relay,
 };
 
+use super::Payload;
 use super::decision::{Decide, Decided, Decision};
 use super::informed::Informed;
 use super::input::Input;
@@ -24,16 +25,16 @@ use crate::flaw::{AnyMistake, Flawed, Mistake};
 use crate::recipe::Recipe;
 
 /// The value that is decided.
-type Value = Install<u32, Digest>;
+type Value = Install<Payload, Digest>;
 
 /// A node in the middle of which is this.
 type Around<C> = Recipe<Informed<Replica<C>>>;
 
 /// The correct node.
-type Right = Views<u32, Digest, Synod<Value>>;
+type Right = Views<Payload, Digest, Synod<Value>>;
 
 /// Nodes that decide wrongly.
-pub fn deciding<F: Misjudges>() -> Around<Views<u32, Digest, Misjudging<F>>> {
+pub fn deciding<F: Misjudges>() -> Around<Views<Payload, Digest, Misjudging<F>>> {
     recipe(Views::new)
 }
 
@@ -166,12 +167,12 @@ impl Misjudges for VotesForgotten {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoFreeze;
 
-impl<D: Decision<Value>> Mistake<Views<u32, Digest, D>> for NoFreeze {
+impl<D: Decision<Value>> Mistake<Views<Payload, Digest, D>> for NoFreeze {
     fn on_command(
         self,
-        node: &mut Views<u32, Digest, D>,
-        command: Input<Ask<u32, Digest>>,
-        fx: &mut impl Effects<Views<u32, Digest, D>>,
+        node: &mut Views<Payload, Digest, D>,
+        command: Input<Ask<Payload, Digest>>,
+        fx: &mut impl Effects<Views<Payload, Digest, D>>,
     ) -> Result<(), Refused> {
         let has_told = matches!(command, Input::Ask(Ask::BlockOk(_)));
         node.on_command(command, fx)?;
@@ -187,13 +188,13 @@ impl<D: Decision<Value>> Mistake<Views<u32, Digest, D>> for NoFreeze {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AcrossTheBarrier;
 
-impl<D: Decision<Value>> Mistake<Views<u32, Digest, D>> for AcrossTheBarrier {
+impl<D: Decision<Value>> Mistake<Views<Payload, Digest, D>> for AcrossTheBarrier {
     fn on_message(
         self,
-        node: &mut Views<u32, Digest, D>,
+        node: &mut Views<Payload, Digest, D>,
         from: NodeId,
-        mut message: Message<u32, Digest, D::Message>,
-        fx: &mut impl Effects<Views<u32, Digest, D>>,
+        mut message: Message<Payload, Digest, D::Message>,
+        fx: &mut impl Effects<Views<Payload, Digest, D>>,
     ) {
         if let Message::Ordered { view, .. } = &mut message {
             *view = (*view).max(node.view().id);

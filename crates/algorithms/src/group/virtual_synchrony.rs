@@ -135,6 +135,7 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Digest, Group, NodeId};
 
+use super::Payload;
 use super::card::{CHANGE, Card, Demonstration, Flaw, LATENCY, MESSAGES, Setting, Terms};
 use super::detecting::Detecting;
 use super::informed::Informed;
@@ -147,7 +148,7 @@ use crate::recipe::Recipe;
 use crate::setup::{Parameter, Setup};
 
 /// The machine without its failure detector: what suspicions, right or wrong, are fed to.
-pub type Core = Replica<Views<u32, Digest, Synod<Install<u32, Digest>>>>;
+pub type Core = Replica<Views<Payload, Digest, Synod<Install<Payload, Digest>>>>;
 
 /// One node.
 pub type VirtualSynchrony = Detecting<Core>;
@@ -375,18 +376,18 @@ mod tests {
     #[test]
     fn what_one_of_those_has_who_go_on_all_of_them_deliver() {
         let mut stage = Stage::new();
-        stage.command(2, Input::Ask(Command::Multicast(7)));
+        stage.command(2, Input::Ask(Command::Multicast(7.into())));
         stage.deliver_among(&[0, 2]);
         stage.told.clear();
         stage.command(0, Input::Suspect(NodeId(2)));
         stage.deliver_among(&[0, 1]);
-        assert_eq!(stage.told, ["0: view 2 {0, 1}", "1: 7 from 2", "1: view 2 {0, 1}"]);
+        assert_eq!(stage.told, ["0: view 2 {0, 1}", "1: delivers 2/0: 7", "1: view 2 {0, 1}"]);
     }
 
     #[test]
     fn what_has_reached_nobody_nobody_delivers() {
         let mut stage = Stage::new();
-        stage.command(2, Input::Ask(Command::Multicast(7)));
+        stage.command(2, Input::Ask(Command::Multicast(7.into())));
         stage.flight.clear();
         stage.command(0, Input::Suspect(NodeId(2)));
         stage.deliver_among(&[0, 1]);
@@ -400,7 +401,7 @@ mod tests {
         for (at, of) in [(0, 1), (0, 2), (1, 0), (2, 0)] {
             stage.command(at, Input::Suspect(NodeId(of)));
         }
-        stage.command(0, Input::Ask(Command::Multicast(7)));
+        stage.command(0, Input::Ask(Command::Multicast(7.into())));
         stage.deliver_among(&[1, 2]);
         assert_eq!(stage.told, ["1: view 2 {1, 2}", "2: view 2 {1, 2}"]);
         for at in 0..3 {
@@ -413,12 +414,12 @@ mod tests {
         stage.deliver_among(&[0, 1, 2]);
         stage.told.sort();
         let back = [
-            "0: 7 from 0",
+            "0: delivers 0/0: 7",
             "0: out of the group",
             "0: view 3 {0'1, 1, 2}",
-            "1: 7 from 0",
+            "1: delivers 0/0: 7",
             "1: view 3 {0'1, 1, 2}",
-            "2: 7 from 0",
+            "2: delivers 0/0: 7",
             "2: view 3 {0'1, 1, 2}",
         ];
         assert_eq!(stage.told, back, "what it multicast while it was blocked is not lost");

@@ -115,7 +115,7 @@ fn a_killed_member_of_a_group_comes_back_as_a_newcomer_with_the_state_of_all() {
         }
         nodes[victim].say(&format!("multicast {round}9"));
         for node in &nodes {
-            hears(node, &format!("{} from {victim}", format!("{round}9").trim_start_matches('0')));
+            hears(node, &format!("delivers {victim}/0: {round}9"));
         }
     }
     nodes[1].say("leave");
