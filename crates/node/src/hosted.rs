@@ -152,11 +152,8 @@ impl Hosted for GroupCommunication {
     ];
 
     fn said(line: &str) -> Option<Self::Command> {
-        let text = match line.trim() {
-            "join" | "leave" => return None,
-            line => line.strip_prefix("multicast ").unwrap_or(line).trim(),
-        };
-        Some(Input::Ask(group::Command::Multicast(text.into())))
+        let text = || Input::Ask(group::Command::Multicast(line.trim().into()));
+        Some(line.parse().unwrap_or_else(|_| text()))
     }
 
     /// Those who are left go on, if they are most.

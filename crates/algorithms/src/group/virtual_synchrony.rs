@@ -138,6 +138,7 @@ use vorrang_protocol::{Digest, Group, NodeId};
 use super::Payload;
 use super::card::{CHANGE, Card, Demonstration, Flaw, LATENCY, MESSAGES, Setting, Terms};
 use super::detecting::Detecting;
+use super::forgetful::Founding;
 use super::informed::Informed;
 use super::message::{Beat, Install};
 use super::replica::{HasViews, Replica};
@@ -181,6 +182,17 @@ where
         let founders: Vec<NodeId> = (0..setup.founders).map(NodeId).collect();
         Ok(move |me| Informed::new(me, &setup, Replica::new(views(me, setup.group, &founders))))
     })
+}
+
+/// A node without stable storage of a group that others may join, in this incarnation: it knows no
+/// view yet, and wants to be a member. See [`Views::forgetful`].
+pub fn open(
+    me: NodeId,
+    setup: &Setup,
+    (incarnation, founding): (u64, Option<Founding>),
+) -> Informed<Core> {
+    let views = Views::forgetful(me, setup.group, incarnation, founding).joining();
+    Informed::new(me, setup, Replica::new(views))
 }
 
 /// The nodes as they should be.
