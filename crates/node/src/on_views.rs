@@ -1,6 +1,6 @@
 //! A node of an open group, on a terminal: the group goes on without crashed members and admits new
-//! ones by the address of any member. Its members share a lock, which gives fencing tokens to entries,
-//! or multicast to each other.
+//! ones by the address of any member. Its members share a lock, which gives fencing tokens to
+//! entries, or multicast to each other.
 //!
 //! Nothing is on disk. A process that is started again under its number knows nothing, says so by
 //! its [`Generation`], and comes in as a newcomer: see

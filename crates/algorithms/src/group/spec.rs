@@ -518,13 +518,13 @@ mod tests {
         sends(&mut monitor, 0, 7);
         sends(&mut monitor, 1, 8);
         delivers(&mut monitor, 0, 0, 0, 7).unwrap();
-        let state = ledger(Digest(0), 7);
+        let state = ledger(Digest(0), &7.into());
         let mut less = monitor.clone();
         installs(&mut less, 0, &view(2, &[0, 1]), state).unwrap();
         objects(installs(&mut less, 1, &view(2, &[0, 1]), state), SYNCHRONY);
 
         delivers(&mut monitor, 0, 1, 0, 8).unwrap();
-        let state = ledger(state, 8);
+        let state = ledger(state, &8.into());
         installs(&mut monitor, 0, &view(2, &[0, 1]), state).unwrap();
         let mut same = monitor.clone();
         delivers(&mut same, 1, 0, 0, 7).unwrap();
@@ -572,7 +572,7 @@ mod tests {
         for at in [0, 1] {
             delivers(&mut monitor, at, 0, 0, 7).unwrap();
         }
-        let (all, state) = (view(2, &[0, 1, 2]), ledger(Digest(0), 7));
+        let (all, state) = (view(2, &[0, 1, 2]), ledger(Digest(0), &7.into()));
         objects(installs(&mut monitor.clone(), 0, &all, Digest(1)), STATE);
         installs(&mut monitor, 0, &all, state).unwrap();
         objects(installs(&mut monitor.clone(), 2, &all, Digest(0)), STATE);

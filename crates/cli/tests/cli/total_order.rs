@@ -1,6 +1,10 @@
 //! A lock by totally ordered multicast, as a person meets it.
 
-use crate::support::{json, run, words};
+use crate::support::{json, run};
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
 
 const TOTAL: [&str; 4] = ["sequencer", "token", "lamport", "skeen"];
 

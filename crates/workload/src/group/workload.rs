@@ -413,14 +413,14 @@ mod tests {
     #[test]
     fn whoever_comes_goes_or_is_down_changes_who_must_be_in() {
         let mut standing = founded();
-        standing.on_command(NodeId(2), Command::Join);
+        standing.on_command(NodeId(2), &Command::Join);
         assert!(!standing.is_settled());
         for at in 0..3 {
             installs(&mut standing, at, 2, &[0, 1, 2]);
         }
         assert!(standing.is_settled());
         let mut left = standing.clone();
-        left.on_command(NodeId(1), Command::Leave);
+        left.on_command(NodeId(1), &Command::Leave);
         assert!(left.is_still_in(NodeId(1)) && !left.is_settled());
         standing.on_crash(NodeId(2));
         assert!(!standing.is_settled(), "the view has a member that is down");
