@@ -7,7 +7,7 @@ pub use vorrang_protocol::Order;
 use vorrang_protocol::{Graph, Group, NodeId};
 
 use crate::problem::Problem;
-use crate::setup::{Parameter, Setup, Unfit};
+use crate::setup::{Ordering, Parameter, Setup, Unfit};
 use crate::topology::Topology;
 
 /// An algorithm's card: what can be said of any algorithm, and what only its problem has terms for.
@@ -147,6 +147,8 @@ pub struct Assumes {
     pub layout: Layout,
     /// Requests come one at a time: else it may deadlock.
     pub one_at_a_time: bool,
+    /// The order in which multicasts are delivered, where it is not told another.
+    pub ordering: Ordering,
 }
 
 impl Assumes {
@@ -157,6 +159,7 @@ impl Assumes {
         timely: false,
         layout: Layout::Complete,
         one_at_a_time: false,
+        ordering: Ordering::Fifo,
     };
 
     /// As [`ANY_ORDER`](Self::ANY_ORDER), and those from one node to another keep their order.
@@ -177,9 +180,16 @@ impl Assumes {
         Self { one_at_a_time: true, ..self }
     }
 
+    /// The same, with multicasts that are delivered in this order unless another is chosen.
+    #[must_use]
+    pub const fn ordering(self, ordering: Ordering) -> Self {
+        Self { ordering, ..self }
+    }
+
     /// The set-up of a group that is usual where this is assumed.
     pub fn setup(self, group: Group) -> Setup {
-        Setup { topology: self.layout.usual(), ..Setup::new(group) }
+        let topology = self.layout.usual();
+        Setup { topology, ordering: self.ordering, ..Setup::new(group) }
     }
 
     /// In a few words, as for a table.

@@ -20,8 +20,9 @@ use crate::election::watching::Watching;
 use crate::election::{Election, echo_election, tree_election, watching_bully, watching_ring};
 use crate::group::flaws::{
     AcrossTheBarrier, MinorityGoesOn, NoFreeze, NoSecondPhase, NothingHandedOver, OrphansDropped,
-    VotesForgotten, deciding, mistaken,
+    StaleView, VotesForgotten, deciding, mistaken,
 };
+use crate::group::view_leader::{self, ViewLeader};
 use crate::group::{GroupCommunication, virtual_synchrony};
 pub use crate::listing::{Listed, Register, unknown};
 use crate::multicast::ack::Ack;
@@ -77,6 +78,7 @@ use crate::mutex::flaws::suzuki_kasami::{
 use crate::mutex::flaws::token_ring::{
     KeptUntilWanted, NoAgeing, NoCommonOrder, TimerNotCancelled,
 };
+use crate::mutex::flaws::total_order::{self as total_order_flaws, OldRequestCounts};
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lift;
@@ -95,6 +97,7 @@ use crate::mutex::singhal::{self, Singhal};
 use crate::mutex::stamps::remembering;
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
+use crate::mutex::total_order;
 use crate::mutex::{Mutex, group_exclusion, lemmas, resource_sets};
 use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
 pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
@@ -140,6 +143,13 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
         into.stamped(remembering(of_group(CarvalhoRoucairol::new)));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(&NoReRequest));
+
+        let card = &total_order::CARD;
+        into.algorithm(card, total_order::recipe());
+        into.flaw(card, "fifo-order", total_order::unchecked());
+        into.flaw(card, "causal-order", total_order::unchecked());
+        into.flaw(card, "unordered-links", total_order::recipe().with(&total_order_flaws::AsItIs));
+        into.flaw(card, "old-request-counts", total_order::recipe().with(&OldRequestCounts));
 
         register_survivors(into);
         register_quorums(into);
@@ -317,6 +327,10 @@ impl Listed for Election {
         let correct = || of_setup(Watching::<RingElection>::of);
         into.algorithm(card, correct());
         into.flaw(card, "nobody-calls", correct().with(&NobodyCalls));
+
+        let card = &view_leader::CARD;
+        into.algorithm(card, of_setup(ViewLeader::of));
+        into.flaw(card, "stale-view", of_setup(ViewLeader::of).with(&StaleView));
 
         let card = &chang_roberts::CARD;
         into.algorithm(card, of_setup(ChangRoberts::of));

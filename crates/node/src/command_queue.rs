@@ -29,6 +29,7 @@ impl<C: Clone + Send + 'static> CommandQueue<C> {
         handle: &Handle<C>,
         voice: &NonblockingOutput,
         waits: fn(Refused) -> bool,
+        obeyed: fn(&C) -> Option<&'static str>,
     ) -> Self {
         let (commands, mut come) = mpsc::unbounded_channel::<C>();
         let (waiting, is_full) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
@@ -41,7 +42,12 @@ impl<C: Clone + Send + 'static> CommandQueue<C> {
                         tokio::time::sleep(Self::A_MOMENT).await;
                     }
                     match handle.command(command.clone()).await {
-                        Ok(()) => break,
+                        Ok(()) => {
+                            if let Some(answer) = obeyed(&command) {
+                                voice.tell(answer);
+                            }
+                            break;
+                        }
                         Err(CommandError::Refused(why)) if waits(why) => {
                             tokio::time::sleep(Self::A_MOMENT).await;
                         }

@@ -146,10 +146,15 @@ impl Hosted for Multicast {
 
 impl Hosted for GroupCommunication {
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
-        ("multicast NUMBER", "tell all members this number"),
+        ("multicast TEXT", "tell all members this; so does any line that is no command"),
         ("leave", "leave the group; the process stays"),
         ("join", "join the group, again or for the first time"),
     ];
+
+    fn said(line: &str) -> Option<Self::Command> {
+        let text = || Input::Ask(group::Command::Multicast(line.trim().into()));
+        Some(line.parse().unwrap_or_else(|_| text()))
+    }
 
     /// Those who are left go on, if they are most.
     fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {

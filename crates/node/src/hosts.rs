@@ -9,7 +9,7 @@ use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::wave::Wave;
-use vorrang_catalogue as catalogue;
+use vorrang_catalogue::{self as catalogue, Entry};
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::network::Future;
@@ -41,23 +41,40 @@ pub(crate) fn host(name: &str, setup: &Setup, node: Served) -> Result<Future<'st
     })
 }
 
-/// A problem whose nodes can be run on a terminal, perhaps inside views.
+/// A problem whose nodes can be run on a terminal, perhaps in a group that others may join.
 trait InViews: Hosted {
-    /// Runs a node inside views of any size, for each of which its algorithm is made.
+    /// Runs a node of such a group.
     fn serve_on_views(
+        _: &'static Entry<Self>,
+        _: &Setup,
         _: Served,
-        _: Vec<Ranked<Self::Command, Self::Notice>>,
     ) -> Result<Future<'static>, Failure> {
-        Err(Failure::usage("--on-views is for mutual exclusion".to_owned()))
+        Err(Failure::usage("--on-views is for mutual exclusion and virtual-synchrony".to_owned()))
     }
 }
 
+/// Inside views of any size, for each of which the algorithm is made.
 impl InViews for Mutex {
     fn serve_on_views(
+        entry: &'static Entry<Self>,
+        setup: &Setup,
         served: Served,
-        made: Vec<Ranked<Self::Command, Self::Notice>>,
     ) -> Result<Future<'static>, Failure> {
+        let made = in_every_view(setup, |setup| {
+            let make = make(&entry.recipe, setup)?;
+            Ok(Arc::new(move |id| OpaqueNode::new(make(id))) as Ranked<_, _>)
+        })?;
         Ok(on_views::serve(served, made))
+    }
+}
+
+impl InViews for GroupCommunication {
+    fn serve_on_views(
+        _: &'static Entry<Self>,
+        _: &Setup,
+        served: Served,
+    ) -> Result<Future<'static>, Failure> {
+        Ok(on_views::serve_group(served))
     }
 }
 
@@ -65,7 +82,6 @@ impl InViews for Election {}
 impl InViews for Wave {}
 impl InViews for Detection {}
 impl InViews for Multicast {}
-impl InViews for GroupCommunication {}
 
 /// Runs the node if the algorithm of that name solves this problem.
 fn host_of<Q: InViews>(
@@ -77,11 +93,7 @@ fn host_of<Q: InViews>(
     let node = node.take()?;
     let host = || {
         if node.node.views.is_on() {
-            let made = in_every_view(setup, |setup| {
-                let make = make(&entry.recipe, setup)?;
-                Ok(Arc::new(move |id| OpaqueNode::new(make(id))) as Ranked<_, _>)
-            })?;
-            return Q::serve_on_views(node, made);
+            return Q::serve_on_views(entry, setup, node);
         }
         let make = make(&entry.recipe, setup)?;
         Ok(serve::<Q>(node, &make, Q::needs(entry.card, setup)))

@@ -32,8 +32,9 @@ use crate::views_options::OnViewsArgs;
 /// waits until all members have its messages. Members are not removed from a group yet: the others
 /// wait for one that is gone, and once their window is full they can only be stopped.
 ///
-/// With --algorithm virtual-synchrony, type multicast NUMBER, leave and join: the process stays
-/// when its node has left. A member that is silent for too long is evicted, and the others go on.
+/// With --algorithm virtual-synchrony, every other line is multicast to all members of the view,
+/// and leave and join are commands: the process stays when its node has left. A member that is
+/// silent for too long is evicted, and the others go on. With --on-views others may --join.
 /// A process that is killed and started again comes back, as a new incarnation, and so does one of
 /// an election that gets over crashes.
 ///

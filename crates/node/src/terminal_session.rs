@@ -131,7 +131,7 @@ pub(super) async fn attend<Q: Hosted>(
         has_started: false,
         is_on_views: views,
         lost_at: Arc::default(),
-        in_line: CommandQueue::to(&handle, &voice, Q::waits),
+        in_line: CommandQueue::to(&handle, &voice, Q::waits, Q::obeyed),
         strangers: RateLimit::new(20, Duration::from_secs(1)),
         members: RateLimit::new(200, Duration::from_millis(100)),
         handle,

@@ -3,6 +3,7 @@
 use std::net::{IpAddr, ToSocketAddrs as _};
 
 use vorrang_algorithms::card::About;
+use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::group::locks::Lease;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem as _;
@@ -18,7 +19,7 @@ const ROOM: u32 = 64;
 pub(crate) struct OnViewsArgs {
     /// Run the algorithm inside the views of a group: it goes on without members that are gone,
     /// admits those that join or come back, and gives every entry a fencing token that a resource
-    /// can check
+    /// can check; with virtual-synchrony, let others join the group
     #[arg(long, conflicts_with_all = ["udp", "trace"])]
     on_views: bool,
     /// Join a running group by the address of any member (or of several: of the first that
@@ -65,9 +66,15 @@ impl OnViewsArgs {
             return Ok(about);
         }
         let refused = |why: String| Err(Failure::usage(why));
-        if about.problem != Mutex::NAME {
+        let is_group = about.problem == GroupCommunication::NAME;
+        if about.problem != Mutex::NAME && !is_group {
             let (name, solves) = (about.name, about.solves);
-            return refused(format!("--on-views is for mutual exclusion; {name} solves {solves}"));
+            return refused(format!(
+                "--on-views is for mutual exclusion and virtual-synchrony; {name} solves {solves}"
+            ));
+        }
+        if is_group && self.lease.is_some() {
+            return refused(format!("--lease is for locks; {} has none", about.name));
         }
         if about.assumes.timely {
             return refused(format!(
@@ -93,7 +100,10 @@ impl OnViewsArgs {
         }
         let more = [Parameter::Beat, Parameter::Margin];
         let more = more.into_iter().filter(|it| !about.takes.contains(it));
-        let takes: Vec<Parameter> = about.takes.iter().copied().chain(more).collect();
+        // Those of --peers found the group, and a command says nothing of who is down.
+        let is_taken = |it: &Parameter| !matches!(it, Parameter::Founders | Parameter::Detector);
+        let takes = about.takes.iter().copied().filter(is_taken);
+        let takes: Vec<Parameter> = takes.chain(more).collect();
         // Once in the life of a process.
         Ok(About { takes: takes.leak(), ..about })
     }

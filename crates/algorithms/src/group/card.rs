@@ -128,7 +128,7 @@ mod tests {
         let text = "suspect:1,trust:1/multicast:7,leave//beat,join";
         let read = plan(text).expect("a plan");
         assert_eq!(read.len(), 4);
-        assert_eq!(read[1], [Command::Multicast(7), Command::Leave].map(Input::Ask));
+        assert_eq!(read[1], [Command::Multicast(7.into()), Command::Leave].map(Input::Ask));
         assert_eq!(plan_text(&read), text);
         assert!(plan("suspect:x").unwrap_err().contains("'x' is not the number of a node"));
         assert!(plan("join/enter").unwrap_err().contains("unknown command 'enter'"));

@@ -6,9 +6,10 @@
 use core::marker::PhantomData;
 
 use vorrang_protocol::{
-    Digest, Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused, Relay,
+    Digest, Effect, Effects, Never, NodeId, NodeSet, NodeState, Outbox, Protocol, Refused, Relay,
 };
 
+use super::Payload;
 use super::decision::{Decide, Decided, Decision};
 use super::informed::Informed;
 use super::input::Input;
@@ -16,22 +17,24 @@ use super::message::{Install, Message};
 use super::replica::Replica;
 use super::synod::{self, Synod};
 use super::view::is_primary;
+use super::view_leader::ViewLeader;
 use super::views::{Ask, Phase, Views};
 use super::virtual_synchrony::recipe;
+use crate::election;
 use crate::flaw::{AnyMistake, Flawed, Mistake};
 use crate::recipe::Recipe;
 
 /// The value that is decided.
-type Value = Install<u32, Digest>;
+type Value = Install<Payload, Digest>;
 
 /// A node in the middle of which is this.
 type Around<C> = Recipe<Informed<Replica<C>>>;
 
 /// The correct node.
-type Right = Views<u32, Digest, Synod<Value>>;
+type Right = Views<Payload, Digest, Synod<Value>>;
 
 /// Nodes that decide wrongly.
-pub fn deciding<F: Misjudges>() -> Around<Views<u32, Digest, Misjudging<F>>> {
+pub fn deciding<F: Misjudges>() -> Around<Views<Payload, Digest, Misjudging<F>>> {
     recipe(Views::new)
 }
 
@@ -164,12 +167,12 @@ impl Misjudges for VotesForgotten {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoFreeze;
 
-impl<D: Decision<Value>> Mistake<Views<u32, Digest, D>> for NoFreeze {
+impl<D: Decision<Value>> Mistake<Views<Payload, Digest, D>> for NoFreeze {
     fn on_command(
         self,
-        node: &mut Views<u32, Digest, D>,
-        command: Input<Ask<u32, Digest>>,
-        fx: &mut impl Effects<Views<u32, Digest, D>>,
+        node: &mut Views<Payload, Digest, D>,
+        command: Input<Ask<Payload, Digest>>,
+        fx: &mut impl Effects<Views<Payload, Digest, D>>,
     ) -> Result<(), Refused> {
         let has_told = matches!(command, Input::Ask(Ask::BlockOk(_)));
         node.on_command(command, fx)?;
@@ -185,17 +188,67 @@ impl<D: Decision<Value>> Mistake<Views<u32, Digest, D>> for NoFreeze {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AcrossTheBarrier;
 
-impl<D: Decision<Value>> Mistake<Views<u32, Digest, D>> for AcrossTheBarrier {
+impl<D: Decision<Value>> Mistake<Views<Payload, Digest, D>> for AcrossTheBarrier {
     fn on_message(
         self,
-        node: &mut Views<u32, Digest, D>,
+        node: &mut Views<Payload, Digest, D>,
         from: NodeId,
-        mut message: Message<u32, Digest, D::Message>,
-        fx: &mut impl Effects<Views<u32, Digest, D>>,
+        mut message: Message<Payload, Digest, D::Message>,
+        fx: &mut impl Effects<Views<Payload, Digest, D>>,
     ) {
         if let Message::Ordered { view, .. } = &mut message {
             *view = (*view).max(node.view().id);
         }
         node.on_message(from, message, fx);
+    }
+}
+
+/// When a view begins, the leader is the highest member of the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct StaleView;
+
+impl StaleView {
+    /// Lets the node act, and has it follow the leader that it had before.
+    fn act(
+        node: &mut ViewLeader,
+        fx: &mut impl Effects<ViewLeader>,
+        act: impl FnOnce(&mut ViewLeader, &mut Outbox<ViewLeader>),
+    ) {
+        let before = node.leader;
+        let mut out = Outbox::default();
+        act(node, &mut out);
+        for effect in out.take() {
+            match effect {
+                Effect::Send { to, message } => fx.send(to, message),
+                Effect::SetTimer { timer, delay } => fx.set_timer(timer, delay),
+                Effect::CancelTimer(timer) => fx.cancel_timer(timer),
+                Effect::Notify(election::Notice::Leader(leader)) => {
+                    let stale = before.unwrap_or(leader);
+                    node.leader = Some(stale);
+                    fx.notify(election::Notice::Leader(stale));
+                }
+            }
+        }
+    }
+}
+
+impl Mistake<ViewLeader> for StaleView {
+    fn on_message(
+        self,
+        node: &mut ViewLeader,
+        from: NodeId,
+        message: <ViewLeader as Protocol>::Message,
+        fx: &mut impl Effects<ViewLeader>,
+    ) {
+        Self::act(node, fx, |node, out| node.on_message(from, message, out));
+    }
+
+    fn on_timer(
+        self,
+        node: &mut ViewLeader,
+        timer: <ViewLeader as Protocol>::Timer,
+        fx: &mut impl Effects<ViewLeader>,
+    ) {
+        Self::act(node, fx, |node, out| node.on_timer(timer, out));
     }
 }

@@ -42,6 +42,12 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
     }
 
+    /// The same, and it wants to be a member from the start.
+    #[must_use]
+    pub fn joining(self) -> Self {
+        Self { wants: true, ..self }
+    }
+
     /// The same without stable storage: a crash takes all along. The first view it knows all the
     /// same, in its first life.
     #[must_use]

@@ -19,11 +19,13 @@ pub mod input;
 pub mod locks;
 mod log;
 pub mod message;
+mod payload;
 pub mod replica;
 mod shown;
 pub mod spec;
 pub mod synod;
 pub mod view;
+pub mod view_leader;
 pub mod views;
 pub mod virtual_synchrony;
 
@@ -37,6 +39,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Digest, NodeId, Refused};
 
 pub use card::Card;
+pub use payload::Payload;
 pub use view::{Member, View};
 
 use crate::problem::Problem;
@@ -58,15 +61,15 @@ impl Problem for GroupCommunication {
 }
 
 /// The commands of an application.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
     /// Wants to belong to the group.
     Join,
     /// Wants to belong to it no more.
     Leave,
-    /// Tells all members a number.
-    Multicast(u32),
+    /// Tells all members something.
+    Multicast(Payload),
 }
 
 impl fmt::Display for Command {
@@ -74,7 +77,7 @@ impl fmt::Display for Command {
         match self {
             Self::Join => f.write_str("join"),
             Self::Leave => f.write_str("leave"),
-            Self::Multicast(number) => write!(f, "multicast {number}"),
+            Self::Multicast(payload) => write!(f, "multicast {payload}"),
         }
     }
 }
@@ -84,14 +87,15 @@ impl FromStr for Command {
 
     /// Reads what [`Display`](fmt::Display) writes.
     fn from_str(text: &str) -> Result<Self, String> {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        match *words {
-            ["join"] => Ok(Self::Join),
-            ["leave"] => Ok(Self::Leave),
-            ["multicast", number] => number.parse().map(Self::Multicast).map_err(|_| {
-                format!("a multicast is of a number from 0 to {}, not '{number}'", u32::MAX)
-            }),
-            _ => Err(format!("unknown command '{text}': say join, leave or multicast NUMBER")),
+        match text.trim() {
+            "join" => Ok(Self::Join),
+            "leave" => Ok(Self::Leave),
+            other => match other.strip_prefix("multicast ").map(str::trim) {
+                Some(payload) if !payload.is_empty() => Ok(Self::Multicast(payload.into())),
+                Some(_) | None => {
+                    Err(format!("unknown command '{text}': say join, leave or multicast TEXT"))
+                }
+            },
         }
     }
 }
@@ -114,7 +118,7 @@ pub enum Notice {
         /// Which of that one's in this view it is, from 0.
         number: u32,
         /// The payload.
-        payload: u32,
+        payload: Payload,
     },
     /// The view is about to end.
     Blocked,
@@ -126,7 +130,9 @@ impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::View { view, .. } => write!(f, "view {view}"),
-            Self::Delivered { from, payload, .. } => write!(f, "{payload} from {from}"),
+            Self::Delivered { from, number, payload } => {
+                write!(f, "delivers {from}/{number}: {payload}")
+            }
             Self::Blocked => f.write_str("blocked"),
             Self::Out => f.write_str("out of the group"),
         }
@@ -136,9 +142,17 @@ impl fmt::Display for Notice {
 /// The replicated state after one more message. It stands for any state machine that is replicated
 /// by delivering messages in order: members that have delivered the same messages have the same
 /// state, and a joining member must be given it.
-pub fn ledger(Digest(state): Digest, payload: u32) -> Digest {
-    let next = state.wrapping_mul(0x100_0000_01b3).wrapping_add(u64::from(payload));
-    Digest(next.wrapping_add(1))
+pub fn ledger(Digest(state): Digest, payload: &Payload) -> Digest {
+    let mixed = |state: u64, part: u64| {
+        state.wrapping_mul(0x100_0000_01b3).wrapping_add(part).wrapping_add(1)
+    };
+    Digest(match payload {
+        Payload::Number(number) => mixed(state, u64::from(*number)),
+        Payload::Text(text) => {
+            let bytes = text.0.bytes().map(u64::from);
+            bytes.fold(mixed(state, text.0.len() as u64), mixed)
+        }
+    })
 }
 
 /// Nodes, as in `0, 1`.
@@ -160,8 +174,10 @@ mod tests {
 
     #[test]
     fn commands_are_read_as_they_are_written() {
-        for command in [Command::Join, Command::Leave, Command::Multicast(7)] {
-            assert_eq!(command.to_string().parse(), Ok(command));
+        let multicast = |text: &str| Command::Multicast(text.into());
+        let said = [multicast("7"), multicast("007"), multicast("hello, all of you")];
+        for command in [Command::Join, Command::Leave].into_iter().chain(said) {
+            assert_eq!(command.to_string().parse().as_ref(), Ok(&command));
             let asked = Input::Ask(command);
             assert_eq!(asked.to_string().parse(), Ok(asked));
         }
@@ -172,7 +188,7 @@ mod tests {
         let no_node = "suspect x".parse::<Input<Command>>().unwrap_err();
         assert_eq!(no_node, "'x' is not the number of a node");
         let wrong = |text: &str| text.parse::<Command>().unwrap_err();
-        assert!(wrong("multicast -1").contains("not '-1'"));
+        assert!(wrong("multicast").contains("multicast TEXT"));
         assert!(wrong("enter").contains("unknown command 'enter'"));
     }
 }

@@ -8,7 +8,7 @@ use vorrang_protocol::{Digest, Effects, Lift, NodeId, NodeState, Protocol, Refus
 use super::input::Input;
 use super::message::Install;
 use super::views::{Ask, Told};
-use super::{Command, Notice, ledger};
+use super::{Command, Notice, Payload, ledger};
 
 /// One node, on top of a machine that has views.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -31,11 +31,14 @@ impl<C> Replica<C> {
 
 /// A machine with views, as this application uses it.
 pub trait HasViews:
-    Protocol<Command = Input<Ask<u32, Digest>>, Notice = Told<u32, Digest>>
+    Protocol<Command = Input<Ask<Payload, Digest>>, Notice = Told<Payload, Digest>>
 {
 }
 
-impl<C: Protocol<Command = Input<Ask<u32, Digest>>, Notice = Told<u32, Digest>>> HasViews for C {}
+impl<C: Protocol<Command = Input<Ask<Payload, Digest>>, Notice = Told<Payload, Digest>>> HasViews
+    for C
+{
+}
 
 impl<C: HasViews> Replica<C> {
     /// Lets the machine below act, and does what it says until it has nothing more to say.
@@ -56,8 +59,8 @@ impl<C: HasViews> Replica<C> {
 
     fn on_told<E: Effects<Self>>(
         &mut self,
-        it: Told<u32, Digest>,
-        told: &mut Vec<Told<u32, Digest>>,
+        it: Told<Payload, Digest>,
+        told: &mut Vec<Told<Payload, Digest>>,
         fx: &mut E,
     ) {
         match it {
@@ -68,7 +71,7 @@ impl<C: HasViews> Replica<C> {
                 self.views.on_command(ok, lift).expect("it was told to block");
             }
             Told::Deliver(entry) => {
-                self.state = ledger(self.state, entry.payload);
+                self.state = ledger(self.state, &entry.payload);
                 let (from, number, payload) = (entry.from, entry.number, entry.payload);
                 fx.notify(Notice::Delivered { from, number, payload });
             }
@@ -88,10 +91,10 @@ impl<C: HasViews> Replica<C> {
 
 /// The transferred state of a member that goes on, and the messages that it has delivered since;
 /// empty if there is no such member.
-fn transferred(install: &Install<u32, Digest>) -> Digest {
+fn transferred(install: &Install<Payload, Digest>) -> Digest {
     let Some(info) = install.infos.first() else { return Digest(0) };
     let rest = install.after(info.upto).iter();
-    rest.fold(info.info, |state, entry| ledger(state, entry.payload))
+    rest.fold(info.info, |state, entry| ledger(state, &entry.payload))
 }
 
 impl<C: HasViews> Protocol for Replica<C> {
@@ -112,7 +115,10 @@ impl<C: HasViews> Protocol for Replica<C> {
         let command = match command {
             Input::Ask(Command::Join) => Input::Ask(Ask::Join),
             Input::Ask(Command::Leave) => Input::Ask(Ask::Leave),
-            Input::Ask(Command::Multicast(payload)) => Input::Ask(Ask::Multicast(payload)),
+            Input::Ask(Command::Multicast(payload)) => {
+                payload.check()?;
+                Input::Ask(Ask::Multicast(payload))
+            }
             Input::Suspect(node) => Input::Suspect(node),
             Input::Trust(node) => Input::Trust(node),
             Input::Beat => Input::Beat,

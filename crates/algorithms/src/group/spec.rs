@@ -33,7 +33,7 @@ use vorrang_protocol::{Digest, Group, Monitor, NodeId, NodeSet, Obligation, Viol
 
 use super::fed::{self, Suspecting};
 use super::view::{View, majority_side};
-use super::{Command, Notice, ledger, list};
+use super::{Command, Notice, Payload, ledger, list};
 use crate::partition::Cuts;
 use crate::setup::{Detector, Setup};
 
@@ -74,7 +74,7 @@ struct Seen {
     /// Its state in that view, if it is in it.
     inside: Option<Stay>,
     /// Its multicasts for the next view.
-    queue: Vec<u32>,
+    queue: Vec<Payload>,
     /// The nodes that it suspects.
     suspects: NodeSet,
 }
@@ -97,7 +97,7 @@ struct Known {
     /// The state with which all began it.
     state: Digest,
     /// The messages multicast in it.
-    sent: BTreeMap<NodeId, Vec<u32>>,
+    sent: BTreeMap<NodeId, Vec<Payload>>,
     /// The successor of the view, and the messages delivered before it.
     next: Option<(u64, Vec<(NodeId, u32)>)>,
 }
@@ -204,7 +204,7 @@ impl Synchrony {
         at: NodeId,
         from: NodeId,
         number: u32,
-        payload: u32,
+        payload: &Payload,
     ) -> Result<(), Violation> {
         let node = &mut self.nodes[at.index()];
         let Some(stay) = &mut node.inside else {
@@ -212,7 +212,7 @@ impl Synchrony {
             return violation(SENDING_VIEW, what);
         };
         let sent = self.views.get(&node.last).and_then(|known| known.sent.get(&from));
-        if sent.and_then(|all| all.get(number as usize)) != Some(&payload) {
+        if sent.and_then(|all| all.get(number as usize)) != Some(payload) {
             let view = node.last;
             let what = format!(
                 "node {at} delivers {payload} from {from} in view {view}, where it was not sent"
@@ -315,7 +315,7 @@ impl Monitor for Synchrony {
 
     fn on_command(&mut self, at: NodeId, command: &Command) -> Result<(), Violation> {
         let node = &mut self.nodes[at.index()];
-        match *command {
+        match command {
             Command::Join => node.wants = true,
             Command::Leave => {
                 node.wants = false;
@@ -324,8 +324,8 @@ impl Monitor for Synchrony {
             Command::Multicast(payload) => {
                 let is_running = node.inside.as_ref().is_some_and(|stay| !stay.is_blocked);
                 match self.views.get_mut(&node.last).filter(|_| is_running) {
-                    Some(known) => known.sent.entry(at).or_default().push(payload),
-                    None => node.queue.push(payload),
+                    Some(known) => known.sent.entry(at).or_default().push(payload.clone()),
+                    None => node.queue.push(payload.clone()),
                 }
             }
         }
@@ -335,7 +335,7 @@ impl Monitor for Synchrony {
     fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
         match *notice {
             Notice::View { ref view, state } => self.on_view(at, view, state),
-            Notice::Delivered { from, number, payload } => {
+            Notice::Delivered { from, number, ref payload } => {
                 self.on_delivered(at, from, number, payload)
             }
             Notice::Blocked => {
@@ -463,7 +463,7 @@ mod tests {
     }
 
     fn sends(monitor: &mut Synchrony, at: u32, payload: u32) {
-        monitor.on_command(NodeId(at), &Command::Multicast(payload)).unwrap();
+        monitor.on_command(NodeId(at), &Command::Multicast(payload.into())).unwrap();
     }
 
     fn delivers(
@@ -473,7 +473,7 @@ mod tests {
         number: u32,
         payload: u32,
     ) -> Result<(), Violation> {
-        let from = NodeId(from);
+        let (from, payload) = (NodeId(from), payload.into());
         monitor.on_notice(NodeId(at), &Notice::Delivered { from, number, payload })
     }
 
@@ -518,13 +518,13 @@ mod tests {
         sends(&mut monitor, 0, 7);
         sends(&mut monitor, 1, 8);
         delivers(&mut monitor, 0, 0, 0, 7).unwrap();
-        let state = ledger(Digest(0), 7);
+        let state = ledger(Digest(0), &7.into());
         let mut less = monitor.clone();
         installs(&mut less, 0, &view(2, &[0, 1]), state).unwrap();
         objects(installs(&mut less, 1, &view(2, &[0, 1]), state), SYNCHRONY);
 
         delivers(&mut monitor, 0, 1, 0, 8).unwrap();
-        let state = ledger(state, 8);
+        let state = ledger(state, &8.into());
         installs(&mut monitor, 0, &view(2, &[0, 1]), state).unwrap();
         let mut same = monitor.clone();
         delivers(&mut same, 1, 0, 0, 7).unwrap();
@@ -572,7 +572,7 @@ mod tests {
         for at in [0, 1] {
             delivers(&mut monitor, at, 0, 0, 7).unwrap();
         }
-        let (all, state) = (view(2, &[0, 1, 2]), ledger(Digest(0), 7));
+        let (all, state) = (view(2, &[0, 1, 2]), ledger(Digest(0), &7.into()));
         objects(installs(&mut monitor.clone(), 0, &all, Digest(1)), STATE);
         installs(&mut monitor, 0, &all, state).unwrap();
         objects(installs(&mut monitor.clone(), 2, &all, Digest(0)), STATE);

@@ -135,8 +135,10 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Digest, Group, NodeId};
 
+use super::Payload;
 use super::card::{CHANGE, Card, Demonstration, Flaw, LATENCY, MESSAGES, Setting, Terms};
 use super::detecting::Detecting;
+use super::forgetful::Founding;
 use super::informed::Informed;
 use super::message::{Beat, Install};
 use super::replica::{HasViews, Replica};
@@ -147,7 +149,7 @@ use crate::recipe::Recipe;
 use crate::setup::{Parameter, Setup};
 
 /// The machine without its failure detector: what suspicions, right or wrong, are fed to.
-pub type Core = Replica<Views<u32, Digest, Synod<Install<u32, Digest>>>>;
+pub type Core = Replica<Views<Payload, Digest, Synod<Install<Payload, Digest>>>>;
 
 /// One node.
 pub type VirtualSynchrony = Detecting<Core>;
@@ -182,6 +184,17 @@ where
     })
 }
 
+/// A node without stable storage of a group that others may join, in this incarnation: it knows no
+/// view yet, and wants to be a member. See [`Views::forgetful`].
+pub fn open(
+    me: NodeId,
+    setup: &Setup,
+    (incarnation, founding): (u64, Option<Founding>),
+) -> Informed<Core> {
+    let views = Views::forgetful(me, setup.group, incarnation, founding).joining();
+    Informed::new(me, setup, Replica::new(views))
+}
+
 /// The nodes as they should be.
 pub fn correct() -> Recipe<Informed<Core>> {
     recipe(Views::new)
@@ -210,7 +223,7 @@ pub static CARD: Card = Card {
 /// A heartbeat for each of these, as any may be lost just before: to learn of the newest view, to
 /// be trusted, to ask to be let in, to end the view, to try once more with a higher ballot; and
 /// once more for those who have stopped meanwhile.
-fn settles(setup: &Setup) -> core::time::Duration {
+pub(crate) fn settles(setup: &Setup) -> core::time::Duration {
     setup.beat.saturating_add(setup.late).saturating_add(setup.margin).saturating_mul(20)
 }
 
@@ -375,18 +388,18 @@ mod tests {
     #[test]
     fn what_one_of_those_has_who_go_on_all_of_them_deliver() {
         let mut stage = Stage::new();
-        stage.command(2, Input::Ask(Command::Multicast(7)));
+        stage.command(2, Input::Ask(Command::Multicast(7.into())));
         stage.deliver_among(&[0, 2]);
         stage.told.clear();
         stage.command(0, Input::Suspect(NodeId(2)));
         stage.deliver_among(&[0, 1]);
-        assert_eq!(stage.told, ["0: view 2 {0, 1}", "1: 7 from 2", "1: view 2 {0, 1}"]);
+        assert_eq!(stage.told, ["0: view 2 {0, 1}", "1: delivers 2/0: 7", "1: view 2 {0, 1}"]);
     }
 
     #[test]
     fn what_has_reached_nobody_nobody_delivers() {
         let mut stage = Stage::new();
-        stage.command(2, Input::Ask(Command::Multicast(7)));
+        stage.command(2, Input::Ask(Command::Multicast(7.into())));
         stage.flight.clear();
         stage.command(0, Input::Suspect(NodeId(2)));
         stage.deliver_among(&[0, 1]);
@@ -400,7 +413,7 @@ mod tests {
         for (at, of) in [(0, 1), (0, 2), (1, 0), (2, 0)] {
             stage.command(at, Input::Suspect(NodeId(of)));
         }
-        stage.command(0, Input::Ask(Command::Multicast(7)));
+        stage.command(0, Input::Ask(Command::Multicast(7.into())));
         stage.deliver_among(&[1, 2]);
         assert_eq!(stage.told, ["1: view 2 {1, 2}", "2: view 2 {1, 2}"]);
         for at in 0..3 {
@@ -413,12 +426,12 @@ mod tests {
         stage.deliver_among(&[0, 1, 2]);
         stage.told.sort();
         let back = [
-            "0: 7 from 0",
+            "0: delivers 0/0: 7",
             "0: out of the group",
             "0: view 3 {0'1, 1, 2}",
-            "1: 7 from 0",
+            "1: delivers 0/0: 7",
             "1: view 3 {0'1, 1, 2}",
-            "2: 7 from 0",
+            "2: delivers 0/0: 7",
             "2: view 3 {0'1, 1, 2}",
         ];
         assert_eq!(stage.told, back, "what it multicast while it was blocked is not lost");

@@ -89,6 +89,11 @@ impl Body {
     /// The kinds that bodies are of.
     pub(super) const KINDS: [&'static str; 4] = ["DATA", "CLOCK", "ORDER", "FINAL"];
 
+    /// Whether it is a message of an application.
+    pub(crate) const fn is_of_application(&self) -> bool {
+        self.kind() == 0
+    }
+
     /// Which of them this is.
     pub(super) const fn kind(&self) -> usize {
         match self {

@@ -46,6 +46,7 @@ pub mod stamps;
 pub mod suzuki_kasami;
 mod theory;
 pub mod token_ring;
+pub mod total_order;
 pub mod tree_token;
 
 use alloc::format;

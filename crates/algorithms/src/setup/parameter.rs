@@ -92,7 +92,7 @@ const TAIL: &str = "How the loss of the last message is detected: heartbeat (the
                     its highest sequence number until all have everything), stop (it does so three \
                     times) or none [default: heartbeat]";
 const ORDERING: &str = "In which order messages are delivered: fifo, causal, sequencer, token, \
-     lamport or skeen; the last four are total [default: fifo]";
+     lamport or skeen; the last four are total [default: fifo; sequencer of total-order]";
 const WAITS: &str = "How long to wait before requesting a missing message, and before repairing \
                      it, in units of distance: fixed, adaptive, star, line, or C1,C2,D1,D2 \
                      [default: fixed]";

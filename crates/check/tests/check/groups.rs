@@ -30,7 +30,7 @@ type Right = Synod<Value>;
 /// A word for every command: `send`, `join`, `leave`, `beat`, `suspect 2`, `trust 2`.
 fn command(text: &str) -> Input<Command> {
     match text.split_once(' ') {
-        Some(("send", number)) => Input::Ask(Command::Multicast(number.parse().unwrap())),
+        Some(("send", number)) => Input::Ask(Command::Multicast(number.into())),
         Some(("suspect", node)) => Input::Suspect(NodeId(node.parse().unwrap())),
         Some(("trust", node)) => Input::Trust(NodeId(node.parse().unwrap())),
         None if text == "join" => Input::Ask(Command::Join),

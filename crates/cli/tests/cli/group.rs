@@ -210,10 +210,23 @@ fn three_processes_multicast_leave_and_join() {
     }
     nodes[1].say("multicast 7");
     for node in &nodes {
-        assert_eq!(node.hear(), "7 from 1");
+        assert_eq!(node.hear(), "delivers 1/0: 7");
     }
-    nodes[1].say("multicast x");
-    assert!(nodes[1].hear().contains("a multicast is of a number from 0 to 4294967295, not 'x'"));
+    // Any line that is no command is a text, as with ack, nack and srm.
+    nodes[1].say("multicast hello   world");
+    nodes[1].say("good morning, \u{1b}[2Jall");
+    for node in &nodes {
+        assert_eq!(node.hear(), "delivers 1/1: hello   world");
+        let heard = node.hear();
+        assert!(heard.starts_with("delivers 1/2: good morning, "), "{heard}");
+        assert!(heard.ends_with("[2Jall") && !heard.contains('\u{1b}'), "not obeyed: {heard}");
+    }
+    nodes[1].say(&"x".repeat(1281));
+    assert!(nodes[1].hear().contains("a text has at most 1280 bytes"));
+    nodes[0].say(&"y".repeat(1280));
+    for node in &nodes {
+        assert_eq!(node.hear(), format!("delivers 0/0: {}", "y".repeat(1280)));
+    }
     nodes[1].say("join");
     assert!(nodes[1].hear().starts_with("cannot join: "));
     nodes[2].say("leave");
@@ -231,6 +244,6 @@ fn three_processes_multicast_leave_and_join() {
     }
     nodes[0].say("multicast 9");
     for node in &nodes {
-        told(node, "9 from 0");
+        told(node, "delivers 0/0: 9");
     }
 }

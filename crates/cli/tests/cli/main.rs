@@ -33,4 +33,5 @@ mod support;
 mod survive;
 mod sweep;
 mod topology;
+mod total_order;
 mod wrong_use;

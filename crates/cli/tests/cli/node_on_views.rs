@@ -221,3 +221,87 @@ fn whoever_cannot_join_is_told_why() {
     let other = [&join[..], &["--algorithm", "raymond", "--room", "3"]].concat();
     fails(&other, "it belongs to a group of 64, we belong to a group of 3");
 }
+
+const CHAT: [&str; 3] = ["--on-views", "--algorithm", "virtual-synchrony"];
+
+/// Starts a process that joins a group by this address, and says where it listens itself.
+fn newcomer(by: &str) -> (Node, String) {
+    let join = ["node", "--join", by, "--listen", "127.0.0.1:0"];
+    let node = Node::of(vorrang(&[&join[..], &CHAT, &PACE].concat()));
+    let line = node.hear();
+    let (_, rest) = line.split_once(" listens on ").unwrap_or_else(|| panic!("{line}"));
+    let address = rest.split(',').next().unwrap_or_default().to_owned();
+    (node, address)
+}
+
+fn hears_at_last(node: &Node, words: &str) {
+    while !node.hear().ends_with(words) {}
+}
+
+/// Nobody has to know more than one member, and that need not be a founder.
+#[test]
+fn a_group_that_multicasts_is_joined_by_the_address_of_any_member() {
+    let options = [&CHAT[..], &PACE].concat();
+    let mut founded = None;
+    for _ in 0..5 {
+        let peers = addresses(2);
+        let nodes: Vec<Node> = (0..2).map(|id| Node::start(id, &peers, &options)).collect();
+        if nodes.iter().all(|node| node.hear().contains(" listens on ")) {
+            founded = Some((nodes, peers));
+            break;
+        }
+    }
+    let (mut nodes, peers) = founded.expect("free ports");
+    for node in &nodes {
+        hears_at_last(node, "{0', 1'}");
+    }
+    nodes[0].say("before they came");
+    for node in &nodes {
+        assert_eq!(node.hear(), "delivers 0/0: before they came");
+    }
+    let (third, at) = newcomer(&peers[1]);
+    nodes.push(third);
+    for node in &nodes {
+        hears_at_last(node, "{0', 1', 2'}");
+    }
+    let (fourth, _) = newcomer(&at);
+    nodes.push(fourth);
+    for node in &nodes {
+        hears_at_last(node, "{0', 1', 2', 3'}");
+    }
+    nodes[3].say("hello from   the fourth");
+    for node in &nodes {
+        assert_eq!(node.hear(), "delivers 3/0: hello from   the fourth");
+    }
+    // A founder is gone without a word: the others go on, those who joined included.
+    let mut founder = nodes.remove(1);
+    founder.child.kill().expect("it can be killed");
+    founder.child.wait().expect("it is dead");
+    for node in &nodes {
+        hears_at_last(node, "{0', 2', 3'}");
+    }
+    nodes[1].say("still here");
+    for node in &nodes {
+        assert_eq!(node.hear(), "delivers 2/0: still here");
+    }
+    nodes[2].say("leave");
+    hears_at_last(&nodes[2], "out of the group");
+    for node in &nodes[..2] {
+        hears_at_last(node, "{0', 2'}");
+    }
+    for node in nodes {
+        assert_eq!(node.quit().0, Some(0));
+    }
+}
+
+#[test]
+fn what_does_not_fit_a_group_that_others_join_is_refused() {
+    let founder = ["node", "--id", "0", "--peers", "127.0.0.1:1", "--on-views"];
+    let fails = |more: &[&str], words: &str| {
+        let (code, _, err) = support::run(&[&founder[..], more].concat());
+        assert!(code == 2 && err.contains(words), "{more:?}: {err}");
+    };
+    fails(&["-a", "bully"], "--on-views is for mutual exclusion and virtual-synchrony");
+    fails(&["-a", "virtual-synchrony", "--lease", "2s"], "--lease is for locks");
+    fails(&["-a", "virtual-synchrony", "--founders", "1"], "does not take --founders");
+}

@@ -59,7 +59,7 @@ impl Chatter {
             Command::Leave
         } else {
             self.next += 1;
-            Command::Multicast(self.next)
+            Command::Multicast(self.next.into())
         };
         orders.command_in(in_ns, at, command);
     }

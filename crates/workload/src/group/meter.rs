@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use vorrang_algorithms::group::input::Input;
-use vorrang_algorithms::group::{Command, Member, Notice, View};
+use vorrang_algorithms::group::{Command, Member, Notice, Payload, View};
 use vorrang_protocol::NodeId;
 use vorrang_trace::{Meter, Sent, Traffic};
 
@@ -163,13 +163,16 @@ impl Meter<Input<Command>, Notice> for Tally {
 
     fn on_command(&mut self, at_ns: u64, at: NodeId, command: &Input<Command>) {
         match command {
-            Input::Ask(Command::Multicast(number)) => {
-                // Numbers are given before they are used, and some are never used.
-                let place = (*number as usize).max(1);
-                if self.said.len() < place {
-                    self.said.resize(place, at_ns);
+            Input::Ask(Command::Multicast(payload)) => {
+                // Numbers are given before they are used, and some are never used. A text is not
+                // looked for again when it is delivered.
+                if let Payload::Number(number) = payload {
+                    let place = (*number as usize).max(1);
+                    if self.said.len() < place {
+                        self.said.resize(place, at_ns);
+                    }
+                    self.said[place - 1] = at_ns;
                 }
-                self.said[place - 1] = at_ns;
                 self.multicasts += 1;
                 self.by_lowest += u64::from(at == NodeId(0));
             }
@@ -183,7 +186,11 @@ impl Meter<Input<Command>, Notice> for Tally {
             Notice::View { view, .. } => self.on_view(at_ns, at, view),
             Notice::Delivered { from, payload, .. } => {
                 self.delivered += 1;
-                let said = (*payload as usize).checked_sub(1).and_then(|it| self.said.get(it));
+                let place = match payload {
+                    Payload::Number(number) => (*number as usize).checked_sub(1),
+                    Payload::Text(_) => None,
+                };
+                let said = place.and_then(|it| self.said.get(it));
                 if let Some(said_ns) = said.filter(|_| *from != at) {
                     self.latency.add(at_ns.saturating_sub(*said_ns));
                 }
@@ -277,11 +284,11 @@ mod tests {
     #[test]
     fn latency_is_from_when_it_was_said_until_another_delivers() {
         let mut tally = founded();
-        tally.on_command(10, NodeId(1), &Input::Ask(Command::Multicast(2)));
-        tally.on_command(20, NodeId(0), &Input::Ask(Command::Multicast(5)));
+        tally.on_command(10, NodeId(1), &Input::Ask(Command::Multicast(2.into())));
+        tally.on_command(20, NodeId(0), &Input::Ask(Command::Multicast(5.into())));
         let from = NodeId(1);
         for (at_ns, at) in [(12, 1), (14, 0), (18, 2)] {
-            let notice = Notice::Delivered { from, number: 0, payload: 2 };
+            let notice = Notice::Delivered { from, number: 0, payload: 2.into() };
             tally.on_notice(at_ns, NodeId(at), &notice);
         }
         assert_eq!((tally.latency().count(), tally.latency().mean()), (2, Some(6.0)));

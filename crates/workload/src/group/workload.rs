@@ -97,7 +97,7 @@ impl GroupWorkload {
             self.speakers += 1;
             self.said += 1;
             let in_ns = orders.draw(self.every);
-            orders.command_in(in_ns, at, Input::Ask(Command::Multicast(self.said)));
+            orders.command_in(in_ns, at, Input::Ask(Command::Multicast(self.said.into())));
         }
     }
 
@@ -203,7 +203,7 @@ impl Workload<Input<Command>, Notice> for GroupWorkload {
         orders: &mut WorkloadEffects<'_, Input<Command>>,
     ) {
         let Input::Ask(command) = command else { return };
-        self.standing.on_command(at, *command);
+        self.standing.on_command(at, command);
         match command {
             Command::Multicast(_) => {
                 self.is_silent(at);
@@ -313,7 +313,7 @@ impl Standing {
         seat.view.is_some() && !seat.wants
     }
 
-    fn on_command(&mut self, at: NodeId, command: Command) {
+    fn on_command(&mut self, at: NodeId, command: &Command) {
         let seat = &mut self.seats[at.index()];
         match command {
             Command::Join => seat.wants = true,
@@ -394,16 +394,16 @@ mod tests {
     fn settled_is_who_is_in_one_view_with_all_messages() {
         let mut standing = founded();
         assert!(standing.is_settled());
-        standing.on_command(NodeId(0), Command::Multicast(7));
+        standing.on_command(NodeId(0), &Command::Multicast(7.into()));
         assert!(!standing.is_settled());
-        let delivered = Notice::Delivered { from: NodeId(0), number: 0, payload: 7 };
+        let delivered = Notice::Delivered { from: NodeId(0), number: 0, payload: 7.into() };
         standing.on_notice(NodeId(0), &delivered);
         assert!(!standing.is_settled());
         standing.on_notice(NodeId(1), &delivered);
         assert!(standing.is_settled());
         standing.on_notice(NodeId(1), &Notice::Blocked);
         assert!(!standing.is_settled());
-        standing.on_command(NodeId(1), Command::Multicast(8));
+        standing.on_command(NodeId(1), &Command::Multicast(8.into()));
         for at in 0..2 {
             installs(&mut standing, at, 2, &[0, 1]);
         }
@@ -413,14 +413,14 @@ mod tests {
     #[test]
     fn whoever_comes_goes_or_is_down_changes_who_must_be_in() {
         let mut standing = founded();
-        standing.on_command(NodeId(2), Command::Join);
+        standing.on_command(NodeId(2), &Command::Join);
         assert!(!standing.is_settled());
         for at in 0..3 {
             installs(&mut standing, at, 2, &[0, 1, 2]);
         }
         assert!(standing.is_settled());
         let mut left = standing.clone();
-        left.on_command(NodeId(1), Command::Leave);
+        left.on_command(NodeId(1), &Command::Leave);
         assert!(left.is_still_in(NodeId(1)) && !left.is_settled());
         standing.on_crash(NodeId(2));
         assert!(!standing.is_settled(), "the view has a member that is down");

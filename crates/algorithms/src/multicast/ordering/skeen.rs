@@ -101,9 +101,11 @@ impl Skeen {
     pub(super) fn decided(&mut self, from: NodeId, number: u64, place: Place, acts: &mut Vec<Act>) {
         self.clock = self.clock.max(place.clock);
         let id = Id { from, number };
-        if let Some(was) = self.places.insert(id, place)
+        // A carrier that keeps each sender's order brings no place before its message.
+        if let Some(&was) = self.places.get(&id)
             && let Some(waiting) = self.line.remove(&(was, id))
         {
+            self.places.insert(id, place);
             self.line.insert((place, id), Waiting { is_final: true, ..waiting });
         }
         while let Some(first) = self.line.first_entry()

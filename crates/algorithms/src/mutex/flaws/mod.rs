@@ -22,3 +22,4 @@ pub mod sanders;
 pub mod singhal;
 pub mod suzuki_kasami;
 pub mod token_ring;
+pub mod total_order;

@@ -171,7 +171,7 @@ impl Stepped for GroupCommunication {
     }
 
     fn turn(_: &'static Card, _: &Setup, _: NodeId) -> Vec<Ask<Input<Command>>> {
-        vec![Ask::at_once(Input::Ask(Command::Multicast(1)))]
+        vec![Ask::at_once(Input::Ask(Command::Multicast(1.into())))]
     }
 
     fn offers(_: &'static Card, setup: &Setup) -> Vec<Input<Command>> {
@@ -195,7 +195,8 @@ impl Networked for GroupCommunication {
         let joins = (scenario.setup.founders..nodes).filter(is_now);
         let joins = joins.map(|id| (NodeId(id), Command::Join));
         let speakers = in_rounds(&shares(scenario.multicasts, scenario.senders));
-        let says = speakers.into_iter().zip(1..).map(|(at, it)| (at, Command::Multicast(it)));
+        let says =
+            speakers.into_iter().zip(1..).map(|(at, it)| (at, Command::Multicast(it.into())));
         let commands = joins.chain(says).map(|(at, command)| (at, Input::Ask(command)));
         (commands.collect(), Until::Over(scenario.lasts_over_tcp()))
     }

@@ -154,7 +154,7 @@ fn usual_plan(setup: &Setup) -> PlanOf {
     let (nodes, founders) = (setup.group.size(), setup.founders);
     let is_told = setup.detector == Detector::Told;
     let suspect = |of| (is_told && founders > 1).then_some(Input::Suspect(NodeId(of)));
-    let multicast = || Input::Ask(Command::Multicast(1));
+    let multicast = || Input::Ask(Command::Multicast(1.into()));
     let of_node = |id: u32| match id {
         _ if id >= founders => vec![Input::Ask(Command::Join)],
         0 => suspect(1).into_iter().chain((founders == 1).then(multicast)).collect(),

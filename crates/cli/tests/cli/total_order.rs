@@ -1,0 +1,58 @@
+//! A lock by totally ordered multicast, as a person meets it.
+
+use crate::support::{json, run};
+
+fn words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+const TOTAL: [&str; 4] = ["sequencer", "token", "lamport", "skeen"];
+
+#[test]
+fn every_total_order_makes_a_lock_that_costs_what_the_theory_says() {
+    for ordering in TOTAL {
+        let line = format!("run total-order --nodes 4 --entries 200 --ordering {ordering}");
+        let (code, run) = json(&words(&line));
+        assert_eq!((code, &run["safe"], &run["quiescent"]), (0, &true.into(), &true.into()));
+        assert_eq!(run["entries"], 200, "{run}");
+        for figure in ["messages_per_entry", "sync_delay_mean", "response_mean"] {
+            let agreement = &run[format!("{figure}_agreement")];
+            assert!(agreement == "agrees" || agreement == "within", "{ordering} {figure} {run:#}");
+        }
+    }
+    let cost = |ordering: &str| {
+        let line = format!("run total-order --nodes 5 --load light --ordering {ordering}");
+        json(&words(&line)).1["messages_per_entry"].as_f64().expect("a number")
+    };
+    assert_eq!(["sequencer", "skeen", "lamport"].map(cost), [16.0, 24.0, 40.0]);
+}
+
+#[test]
+fn an_order_that_is_not_total_makes_none() {
+    for ordering in ["fifo", "causal"] {
+        let (code, _, err) = run(&["run", "total-order", "--ordering", ordering]);
+        assert!(code == 2 && err.contains(&format!("--ordering {ordering} lets")), "{err}");
+        for total in TOTAL {
+            assert!(err.contains(total), "{err}");
+        }
+        let flaw = format!("{ordering}-order");
+        let (code, out, _) = run(&["check", "total-order", "--flaw", &flaw]);
+        assert!(code == 1 && out.contains("violated exclusion"), "{out}");
+    }
+    // What is promised of one total order is not true of another.
+    let ordering = |ordering: &str| {
+        let line =
+            format!("check total-order --entries 0,1,1 --property ordering --ordering {ordering}");
+        run(&words(&line)).0
+    };
+    assert_eq!(["sequencer", "skeen"].map(ordering), [1, 1]);
+}
+
+#[test]
+fn it_goes_on_after_a_crash_on_views_and_runs_over_a_network() {
+    let line = "run total-order --nodes 5 --on-views --entries 100 --crash holder@50ms";
+    let (code, run) = json(&words(line));
+    assert_eq!((code, &run["entries"], &run["safe"]), (0, &100.into(), &true.into()), "{run}");
+    let (code, run) = json(&words("run total-order --net --nodes 3 --entries 20 --ordering token"));
+    assert_eq!((code, &run["entries"], &run["safe"]), (0, &20.into(), &true.into()), "{run}");
+}
