@@ -63,6 +63,7 @@ pub mod environment;
 pub mod failure;
 pub mod figures;
 pub mod format;
+pub mod latency;
 pub mod lookup;
 pub mod means;
 pub mod names;

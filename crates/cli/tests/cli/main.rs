@@ -12,6 +12,7 @@ mod faults;
 mod figures;
 mod gallery;
 mod group;
+mod latency_matrix;
 mod lecture_locks;
 mod multicast;
 mod net;

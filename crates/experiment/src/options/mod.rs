@@ -168,6 +168,11 @@ pub struct CommonArgs {
     /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms [default: 1ms]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     pub latency: Option<Distribution>,
+    /// How long a message takes on each link: a file with a row a sender, and in it a time for
+    /// every receiver, as in '0 1ms 2.5ms'; the diagonal is not read, # begins a comment. Or the
+    /// rows themselves, as in rows:0-1ms/3ms-0. T is then the mean of all but the diagonal
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub latency_matrix: Option<String>,
     /// Whether messages from one node to another keep their order [default: what the
     /// algorithm assumes]
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
@@ -202,6 +207,7 @@ impl Default for CommonArgs {
         Self {
             nodes: 13,
             latency: None,
+            latency_matrix: None,
             order: None,
             seed: 1,
             reliable: false,
