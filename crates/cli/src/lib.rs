@@ -66,6 +66,7 @@ enum Command {
     Draw(commands::draw::Draw),
     Topology(topology::Topology),
     Quorum(commands::quorum::Quorum),
+    Structure(commands::structure::Structure),
     Completions(completions::Completions),
 }
 
@@ -109,6 +110,7 @@ pub fn main() -> ExitCode {
         Command::Replay(replay) => replay.execute(),
         Command::Draw(draw) => draw.execute(),
         Command::Topology(topology) => topology.execute(),
+        Command::Structure(structure) => structure.execute(),
         Command::Quorum(quorum) => quorum.execute(),
         Command::Completions(completions) => completions.execute(&command_line()),
     };

@@ -80,6 +80,7 @@ pub mod selection;
 pub mod state_table;
 pub mod statistics;
 pub mod story_from_trace;
+pub mod structure;
 pub mod survive;
 pub mod sweep_csv;
 pub mod tracefile;

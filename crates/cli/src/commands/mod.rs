@@ -13,6 +13,7 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod step;
+pub(crate) mod structure;
 pub(crate) mod survive;
 pub(crate) mod sweep;
 pub(crate) mod topology;
