@@ -305,12 +305,25 @@ fn asked_quorums(text: &str) -> Result<Quorums, Failure> {
 /// A quorum system as it is typed: its name, or a file of sets. What else could have been typed is
 /// named if it is neither.
 pub fn quorums(text: &str, or: &str) -> Result<Quorums, Failure> {
+    quorums_by(text, or, Quorums::of_lines)
+}
+
+/// The same, whether any two sets of a file meet or not.
+pub fn any_sets(text: &str) -> Result<Quorums, Failure> {
+    quorums_by(text, "", Quorums::of_any_lines)
+}
+
+fn quorums_by(
+    text: &str,
+    or: &str,
+    read: fn(&str) -> Result<Quorums, String>,
+) -> Result<Quorums, Failure> {
     let path = Path::new(text);
     match text.parse() {
         Ok(quorums) => Ok(quorums),
         Err(_) if path.exists() => {
             let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
-            Quorums::of_lines(&lines).map_err(|why| Failure::usage(format!("{text}: {why}")))
+            read(&lines).map_err(|why| Failure::usage(format!("{text}: {why}")))
         }
         Err(why) if text.contains(':') => Err(Failure::Usage(why)),
         Err(why) => Err(Failure::usage(format!("{why}{or}; there is no such file"))),
