@@ -67,6 +67,7 @@ enum Command {
     Topology(topology::Topology),
     Quorum(commands::quorum::Quorum),
     Structure(commands::structure::Structure),
+    Clocks(commands::clocks::Clocks),
     Completions(completions::Completions),
 }
 
@@ -111,6 +112,7 @@ pub fn main() -> ExitCode {
         Command::Draw(draw) => draw.execute(),
         Command::Topology(topology) => topology.execute(),
         Command::Structure(structure) => structure.execute(),
+        Command::Clocks(clocks) => clocks.execute(),
         Command::Quorum(quorum) => quorum.execute(),
         Command::Completions(completions) => completions.execute(&command_line()),
     };

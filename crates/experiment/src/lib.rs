@@ -58,6 +58,7 @@
 
 pub mod answer;
 pub mod catalogue;
+pub mod clocks;
 pub mod csv_rows;
 pub mod environment;
 pub mod failure;

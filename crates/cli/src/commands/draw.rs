@@ -24,6 +24,7 @@ use vorrang_node::terminal::{BAD, BOLD, DIM, RESET, print, say_aside, screen};
 use vorrang_protocol::{Group, NodeId, NodeSet};
 use vorrang_trace::Recording;
 
+use crate::commands::clocks::OfScript;
 use crate::commands::run::run_of;
 use crate::commands::structure::OfStructure;
 use crate::pixels;
@@ -67,6 +68,8 @@ enum Source {
     Topology(OfShape),
     /// Draw a quorum system with two quorums and where they meet
     Quorum(OfSystem),
+    /// Draw a script of events, as `vorrang clocks` has it: --clocks writes clocks at them
+    Clocks(OfScript),
     /// Draw an information structure: who asks whom, and who informs whom as well
     Structure(OfStructure),
 }
@@ -215,6 +218,10 @@ impl Draw {
             (Some(Source::Check(question)), _) => question.record()?,
             (Some(Source::Topology(shape)), _) => return self.how.show(kind, &shape.graph()?),
             (Some(Source::Quorum(system)), _) => return self.how.show(kind, &system.graph()?),
+            (Some(Source::Clocks(of)), _) => {
+                let (script, command) = of.read()?;
+                return self.how.draw(kind, &script.story(format!("vorrang draw {command}")));
+            }
             (Some(Source::Structure(of)), _) => {
                 let (structure, group, quorums) = of.read()?;
                 let sets = structure.unchecked(group, &quorums);

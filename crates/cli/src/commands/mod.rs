@@ -1,6 +1,7 @@
 //! The verbs.
 
 pub(crate) mod check;
+pub(crate) mod clocks;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod draw;

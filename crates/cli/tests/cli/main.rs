@@ -4,6 +4,7 @@ mod check;
 mod check_extent;
 mod check_faults;
 mod check_scope;
+mod clocks;
 mod detection;
 mod documents;
 mod draw;
