@@ -70,7 +70,9 @@ use crate::mutex::flaws::ricart_agrawala_probing::{
     ClockForgotten, NeverHeardOfAgain, PutOffForEver,
 };
 use crate::mutex::flaws::sanders::NoWayBack;
-use crate::mutex::flaws::singhal::{AsPublished, InsideAsIfIdle, NoReSend, StaircaseBelieved};
+use crate::mutex::flaws::singhal::{
+    AsPublished, InsideAsIfIdle, NoReSend, OlderBelieved, StaircaseBelieved,
+};
 use crate::mutex::flaws::suzuki_kasami::{
     EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
     TokenLost,
@@ -81,6 +83,7 @@ use crate::mutex::flaws::token_ring::{
 use crate::mutex::flaws::total_order::{self as total_order_flaws, OldRequestCounts};
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
+use crate::mutex::lemmas::singhal_order::{NoMistake, dated};
 use crate::mutex::lift;
 use crate::mutex::maekawa::{self, Maekawa};
 use crate::mutex::maekawa_basic::{self, MaekawaBasic};
@@ -123,7 +126,7 @@ impl Listed for Mutex {
 
         let card = &lamport::CARD;
         into.algorithm(card, of_group(Lamport::new));
-        into.stamped(remembering(of_group(Lamport::new)));
+        into.remembering(remembering(of_group(Lamport::new)));
         into.flaw(card, "unordered-links", of_group(Lamport::new).with(&AsItIs));
         into.flaw(card, "copies-stamped-apart", of_group(Lamport::new).with(&CopiesStampedApart));
         into.flaw(card, "any-word-will-do", of_group(Lamport::new).with(&AnyWordWillDo));
@@ -131,17 +134,17 @@ impl Listed for Mutex {
         let card = &ricart_agrawala::CARD;
         let correct = || of_group(RicartAgrawala::new);
         into.algorithm(card, correct());
-        into.stamped(remembering(correct()));
+        into.remembering(remembering(correct()));
         into.flaw(card, "clock-not-advanced", correct().with(&ClockNotAdvanced));
         into.flaw(card, "replies-carry-no-clock", correct().with(&RepliesCarryNoClock));
-        into.stamped(remembering(correct().with(&RepliesCarryNoClock)));
+        into.remembering(remembering(correct().with(&RepliesCarryNoClock)));
         into.flaw(card, "deferred-never-cleared", correct().with(&DeferredNeverCleared));
         into.flaw(card, "majority", correct().with(&Majority));
         into.flaw(card, "no-tie-break", correct().with(&NoTieBreak));
 
         let card = &carvalho_roucairol::CARD;
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
-        into.stamped(remembering(of_group(CarvalhoRoucairol::new)));
+        into.remembering(remembering(of_group(CarvalhoRoucairol::new)));
         into.flaw(card, "no-re-request", of_group(CarvalhoRoucairol::new).with(&NoReRequest));
 
         let card = &total_order::CARD;
@@ -184,7 +187,7 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     let card = &maekawa::CARD;
     let correct = || of_quorums(Maekawa::new);
     into.algorithm(card, correct().guarded(maekawa::INVARIANTS));
-    into.stamped(remembering(correct()));
+    into.remembering(remembering(correct()));
     into.flaw(card, "overtaken-not-told", correct().with(&OvertakenNotTold));
     into.flaw(card, "given-back-forgotten", correct().with(&GivenBackForgotten));
     into.flaw(card, "one-inquiry-answered", correct().with(&OneInquiryAnswered));
@@ -275,10 +278,16 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     let card = &singhal::CARD;
     let correct = || of_setup(Singhal::of);
     into.algorithm(card, correct().guarded(lemmas::singhal::INVARIANTS));
+    into.remembering(dated(correct().with(&NoMistake)));
     into.flaw(card, "as-published", correct().with(&AsPublished));
+    into.remembering(dated(correct().with(&AsPublished)));
     into.flaw(card, "no-re-send", correct().with(&NoReSend));
+    into.remembering(dated(correct().with(&NoReSend)));
     into.flaw(card, "inside-as-if-idle", correct().with(&InsideAsIfIdle));
     into.flaw(card, "staircase-believed", correct().with(&StaircaseBelieved));
+    into.remembering(dated(correct().with(&StaircaseBelieved)));
+    into.flaw(card, "older-believed", correct().with(&OlderBelieved));
+    into.remembering(dated(correct().with(&OlderBelieved)));
 
     let card = &raymond::CARD;
     into.algorithm(card, raymond::recipe().guarded(raymond::INVARIANTS));

@@ -53,8 +53,9 @@ pub struct Entry<Q: Problem> {
     pub card: &'static Card<Q>,
     /// The mistake in it, if there is one.
     pub flaw: Option<&'static str>,
-    /// The same with nodes that remember the stamps of their requests, where they have any.
-    pub stamped: Option<Box<Self>>,
+    /// The same with nodes that remember what the algorithm has no use for, if something is to be
+    /// said of that: the order of stamps, lemmas about the past.
+    pub remembering: Option<Box<Self>>,
     /// How its nodes are made.
     pub recipe: Recipe<NodeOf<Q>>,
     /// Their invariants.
@@ -126,7 +127,7 @@ impl<Q: Problem> Entry<Q> {
         Self {
             card,
             flaw,
-            stamped: None,
+            remembering: None,
             guards,
             recipe: Recipe::new(move |setup| nodes(setup).map(|node| move |id| node(id))),
             kinds,
@@ -247,13 +248,13 @@ fn all<Q: Listed>() -> Vec<Entry<Q>> {
         {
             self.0.push(Entry::algorithm(card, recipe));
         }
-        fn stamped<P>(&mut self, recipe: Recipe<P>)
+        fn remembering<P>(&mut self, recipe: Recipe<P>)
         where
             P: Protocol<Command = Q::Command, Notice = Q::Notice>,
         {
-            let last = self.0.last_mut().expect("an algorithm is shown before its stamps are");
-            let stamped = Entry::without_types(last.card, last.flaw, Arc::new(recipe));
-            last.stamped = Some(Box::new(stamped));
+            let last = self.0.last_mut().expect("an algorithm is shown before its memory is");
+            let remembering = Entry::without_types(last.card, last.flaw, Arc::new(recipe));
+            last.remembering = Some(Box::new(remembering));
         }
         fn flaw<P>(&mut self, card: &'static Card<Q>, flaw: &'static str, recipe: Recipe<P>)
         where

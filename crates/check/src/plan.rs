@@ -36,6 +36,8 @@ pub enum Plan<C> {
         leave: C,
         /// The nodes that never leave after their last turn.
         stay: Vec<NodeId>,
+        /// Whether a node asks only when no other waits or is inside and no message is in flight.
+        one_at_a_time: bool,
     },
 }
 
@@ -65,7 +67,17 @@ impl<C: Clone> Plan<C> {
             );
             assert!(turns[node.index()].0 != FOREVER, "node {node} is to stay and to ask for ever");
         }
-        Self::Turns { turns, leave: leave.clone(), stay: stay.to_vec() }
+        Self::Turns { turns, leave: leave.clone(), stay: stay.to_vec(), one_at_a_time: false }
+    }
+
+    /// The same, each turn only when all others are over: no node waits or is inside, and no
+    /// message is in flight. Plans that are not turns stay as they are.
+    #[must_use]
+    pub fn one_at_a_time(mut self) -> Self {
+        if let Self::Turns { one_at_a_time, .. } = &mut self {
+            *one_at_a_time = true;
+        }
+        self
     }
 }
 
@@ -174,7 +186,8 @@ impl<C> Plan<C> {
                 let list = |(at, list): (u32, &Vec<Ask<C>>)| {
                     List::of(list.iter().map(|ask| item(at, ask)).collect())
                 };
-                Agenda { lists: (0..).zip(lists).map(list).collect(), waits_for: None }
+                let lists = (0..).zip(lists).map(list).collect();
+                Agenda { lists, waits_for: None, one_at_a_time: false }
             }
             Self::Script(commands) | Self::InLulls(commands) => {
                 let item = |(at, command): &(NodeId, C)| Item {
@@ -186,9 +199,9 @@ impl<C> Plan<C> {
                 let list = List::of(commands.iter().map(item).collect());
                 let lull = matches!(self, Self::InLulls(_));
                 let waits_for = Some(if lull { Pause::Lull } else { Pause::Rest });
-                Agenda { lists: vec![list], waits_for }
+                Agenda { lists: vec![list], waits_for, one_at_a_time: false }
             }
-            Self::Turns { turns, leave, stay } => {
+            Self::Turns { turns, leave, stay, one_at_a_time } => {
                 let list = |(at, (count, ask)): (u32, &(u32, C))| {
                     let ask = Item { at: NodeId(at), print: print(ask), ..ASK };
                     let leave = Item { at: NodeId(at), print: print(leave), ..LEAVE };
@@ -198,7 +211,8 @@ impl<C> Plan<C> {
                         count => List::turns([ask, leave], 2 * u64::from(count) - u64::from(stays)),
                     }
                 };
-                Agenda { lists: (0..).zip(turns).map(list).collect(), waits_for: None }
+                let lists = (0..).zip(turns).map(list).collect();
+                Agenda { lists, waits_for: None, one_at_a_time: *one_at_a_time }
             }
         }
     }
@@ -213,6 +227,8 @@ pub(crate) struct Agenda {
     lists: Vec<List>,
     /// The condition that a script, the one list for all nodes, waits for before every command.
     pub(crate) waits_for: Option<Pause>,
+    /// Whether a node asks only when all others are done.
+    pub(crate) one_at_a_time: bool,
 }
 
 /// When a script goes on.
@@ -291,6 +307,11 @@ impl Agenda {
     pub(crate) fn next(&self, list: usize, place: Place) -> Option<Item> {
         let item = self.lists[list].get(place.given)?;
         (place.ready || self.is_script()).then_some(*item)
+    }
+
+    /// Whether every node has left that has asked.
+    pub(crate) fn are_all_done(&self, places: &[Place]) -> bool {
+        places.iter().enumerate().all(|(list, place)| place.ready && !self.goes_on(list, *place))
     }
 
     /// Whether this list never ends.

@@ -200,8 +200,12 @@ pub(crate) fn holds_back<T: StateHash>(agenda: &Agenda, state: &State<'_, T>) ->
 fn commands<T: StateHash>(agenda: &Agenda, state: &State<'_, T>) -> impl Iterator<Item = usize> {
     let is_allowed = !holds_back(agenda, state);
     let places = if is_allowed { state.places } else { &[] };
-    let is_next =
-        move |list, place| agenda.next(list, place).is_some_and(|it| !state.is_down(it.at));
+    let may_ask =
+        !agenda.one_at_a_time || state.flight.is_empty() && agenda.are_all_done(state.places);
+    let is_next = move |list, place| {
+        let next = agenda.next(list, place).filter(|it| !state.is_down(it.at));
+        next.is_some() && (may_ask || agenda.goes_on(list, place))
+    };
     let places = places.iter().enumerate();
     places.filter(move |&(list, &place)| is_next(list, place)).map(|(list, _)| list)
 }

@@ -46,6 +46,11 @@ pub(crate) fn text(measured: &Measured) -> String {
         let what = if measured.safe { "safe but stuck" } else { "violation" };
         text.push_str(&wrapped(&format!("{BAD}{what}: {violation}{RESET}\n")));
     }
+    if let Some(mean) = in_head(measured, "latency_mean") {
+        text.push_str(&wrapped(&format!(
+            "{DIM}T is {mean}, the mean of the latency matrix without its diagonal.{RESET}\n"
+        )));
+    }
     let unsent = measured.unsent();
     if !unsent.is_empty() && measured.events > 0 {
         let (kinds, them) =
@@ -71,11 +76,14 @@ pub(crate) fn text(measured: &Measured) -> String {
     ))
 }
 
+/// A parameter of the run.
+fn in_head<'a>(measured: &'a Measured, key: &str) -> Option<&'a str> {
+    measured.head.iter().find(|(name, _)| *name == key)?.1.as_str()
+}
+
 /// What makes other messages likely: requests that meet in another order than they were made.
 fn advice(measured: &Measured) -> &'static str {
-    let is = |key: &str, value: &str| {
-        measured.head.iter().any(|(name, it)| *name == key && it.as_str() == Some(value))
-    };
+    let is = |key: &str, value: &str| in_head(measured, key) == Some(value);
     match (is("driver", "sim"), is("problem", "mutex"), is("load", "light")) {
         (true, true, true) => " With --load heavy requests meet.",
         (true, true, false) if is("latency", "1ms") => {

@@ -66,6 +66,8 @@ enum Command {
     Draw(commands::draw::Draw),
     Topology(topology::Topology),
     Quorum(commands::quorum::Quorum),
+    Structure(commands::structure::Structure),
+    Clocks(commands::clocks::Clocks),
     Completions(completions::Completions),
 }
 
@@ -109,6 +111,8 @@ pub fn main() -> ExitCode {
         Command::Replay(replay) => replay.execute(),
         Command::Draw(draw) => draw.execute(),
         Command::Topology(topology) => topology.execute(),
+        Command::Structure(structure) => structure.execute(),
+        Command::Clocks(clocks) => clocks.execute(),
         Command::Quorum(quorum) => quorum.execute(),
         Command::Completions(completions) => completions.execute(&command_line()),
     };

@@ -47,7 +47,12 @@ impl SelectionArgs {
         let points: Vec<RunArgs> =
             points.into_iter().map(|ExplicitArgs { args, .. }| args).collect();
         selection.runs(&points, |algorithm| {
-            Some(default(algorithm)).filter(|axis| !self.options.has(axis.option))
+            // A matrix says how long messages take as well.
+            let is_said = |option| {
+                self.options.has(option)
+                    || option == "latency" && self.options.has("latency_matrix")
+            };
+            Some(default(algorithm)).filter(|axis| !is_said(axis.option))
         })
     }
 }

@@ -75,6 +75,10 @@ pub enum Bond {
     Wait,
     /// The same, and it is part of a cycle.
     Circle,
+    /// One asks another.
+    Ask,
+    /// The same, and it informs it as well.
+    Inform,
 }
 
 impl Graph {
@@ -159,13 +163,13 @@ impl Graph {
                     let path = pointed(from, short_of(from, to, radius + 2.0));
                     svg.put(format_args!("<path class=\"k0 way\" d=\"{path}\"/>"));
                 }
-                Bond::Wait | Bond::Circle => {
+                Bond::Wait | Bond::Circle | Bond::Ask | Bond::Inform => {
                     // Two that wait for each other are two arrows.
                     let is_mutual =
                         self.links.iter().any(|it| (it.from, it.to) == (link.to, link.from));
                     let (from, to) = if is_mutual { beside(from, to, 5.0) } else { (from, to) };
                     let path = pointed(from, short_of(from, to, radius + 2.0));
-                    let class = if link.rank == Bond::Circle { "x wx2" } else { "k6 a" };
+                    let class = arrow(link.rank);
                     svg.put(format_args!("<path class=\"{class}\" d=\"{path}\"/>"));
                 }
             }
@@ -180,7 +184,16 @@ impl Graph {
             (Rank::Both, "in both"),
             (Rank::Dead, "down"),
         ];
+        let bonds = [(Bond::Ask, "asks"), (Bond::Inform, "asks and informs")];
         let mut x = 28.0;
+        for (bond, name) in bonds {
+            if self.links.iter().any(|link| link.rank == bond) {
+                let path = pointed((x - 8.0, y - 4.0), (x + 16.0, y - 4.0));
+                svg.put(format_args!("<path class=\"{}\" d=\"{path}\"/>", arrow(bond)));
+                svg.text((x + 22.0, y), "s m", name);
+                x += 46.0 + width(name, 10.5);
+            }
+        }
         for (rank, name) in names {
             if self.nodes.iter().any(|node| node.rank == rank) {
                 draw_node(svg, &Node { name: String::new(), rank }, (x, y - 4.0), 7.0);
@@ -213,6 +226,8 @@ impl Graph {
             line(&node.name, "–", &bonds(&[Bond::Link]));
             line(&node.name, "→", &bonds(&[Bond::Tree]));
             line(&node.name, "waits for", &bonds(&[Bond::Wait, Bond::Circle]));
+            line(&node.name, "asks", &bonds(&[Bond::Ask]));
+            line(&node.name, "asks and informs", &bonds(&[Bond::Inform]));
         }
         for set in &self.sets {
             let members: Vec<&str> = set.iter().map(|&id| name(id)).collect();
@@ -247,6 +262,8 @@ impl Graph {
                 Bond::Link | Bond::Wait => "",
                 Bond::Tree => " [penwidth=2]",
                 Bond::Circle => " [penwidth=2, color=red]",
+                Bond::Ask => " [color=forestgreen, style=dashed]",
+                Bond::Inform => " [color=red]",
             };
             let _ = writeln!(text, "  n{} {arrow} n{}{style}", link.from, link.to);
         }
@@ -272,6 +289,16 @@ fn draw_node(svg: &mut Svg, node: &Node, (x, y): (f64, f64), radius: f64) {
     // Letters that do not fit are not written.
     if radius >= 11.0 && width(&node.name, 12.0) < 2.0 * radius {
         svg.text((x, y + 4.2), letters, &node.name);
+    }
+}
+
+/// How an arrow is drawn.
+const fn arrow(bond: Bond) -> &'static str {
+    match bond {
+        Bond::Circle => "x wx2",
+        Bond::Ask => "k2 a dash",
+        Bond::Inform => "x a",
+        Bond::Link | Bond::Tree | Bond::Wait => "k6 a",
     }
 }
 
@@ -306,13 +333,15 @@ mod tests {
                 bond(1, 2, Bond::Tree),
                 bond(2, 0, Bond::Wait),
                 bond(2, 1, Bond::Circle),
+                bond(0, 2, Bond::Ask),
+                bond(0, 1, Bond::Inform),
             ],
             sets: vec![vec![0, 2]],
             caption: vec!["That is all.".to_owned()],
             ..Graph::default()
         };
-        let text =
-            "three\n\n  0 – 1\n  1 – 0\n  1 → 2\n  2 waits for 0, 1\n  {0, 2}\n\nThat is all.\n";
+        let text = "three\n\n  0 – 1\n  0 asks 2\n  0 asks and informs 1\n  1 – 0\n  1 → 2\n  2 waits for \
+             0, 1\n  {0, 2}\n\nThat is all.\n";
         assert_eq!(graph.text(), text);
     }
 }

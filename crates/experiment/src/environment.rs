@@ -6,9 +6,10 @@ use serde_json::{Value, json};
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::group::locks::flaws::LocksFlaw;
 use vorrang_algorithms::setup::{Parameter, Setup};
-use vorrang_sim::{Distribution, Faults, Network};
+use vorrang_sim::{Distribution, Faults, LatencyMatrix, Network};
 
 use crate::failure::Failure;
+use crate::latency::Latency;
 use crate::names::unknown;
 use crate::net_defaults::TIMELY_ENOUGH;
 use crate::options::choice::{Choice as _, name};
@@ -16,7 +17,7 @@ use crate::options::fault_args::FaultArgs;
 use crate::options::{OrderKind, RunArgs, check_within};
 
 /// One millisecond.
-const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
+const DEFAULT_LATENCY: Latency = Latency::Alike(Distribution::Constant(1_000_000));
 
 /// So many heartbeats in a row may be lost.
 const MISSED: u32 = 3;
@@ -25,7 +26,7 @@ const MISSED: u32 = 3;
 #[derive(Clone, Debug)]
 pub struct Environment {
     /// How long a message takes.
-    pub latency: Distribution,
+    pub latency: Latency,
     /// Whether messages from one node to another keep their order.
     pub order: OrderKind,
     asked_order: Option<OrderKind>,
@@ -57,17 +58,16 @@ impl RunArgs {
             let sets = setup.structure.sets(setup.group, &setup.quorum);
             sets.map_err(|unfit| Failure::Usage(unfit.0))?;
         }
-        let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
+        let latency = self.latency()?;
         let breaks = self.common.break_assumptions;
         if about.assumes.timely {
-            self.bound_waits(about, &mut setup)?;
+            self.bound_waits(about, &latency, &mut setup)?;
         }
         let (seed, trouble) = (self.common.seed, self.faults.clone());
         trouble.check_holders()?;
         let faults = trouble.faults(nodes, latency.mean_ns() as u64, seed)?;
         if self.views.on_views {
-            let (shortest_ns, longest_ns) = (shortest_ns(latency), nearly_longest_ns(latency));
-            self.pace(&mut setup, shortest_ns, longest_ns, latency.mean_ns() as u64);
+            self.pace(&mut setup, &latency);
         }
         check_within(&setup)?;
         let is_reliable = self.common.reliable;
@@ -110,6 +110,19 @@ impl RunArgs {
         Ok((setup, environment))
     }
 
+    /// How long messages take: 1 ms if nothing is said.
+    fn latency(&self) -> Result<Latency, Failure> {
+        match (&self.common.latency_matrix, self.common.latency) {
+            (Some(_), Some(latency)) => Err(Failure::usage(format!(
+                "--latency {latency} is for all links, and --latency-matrix says it for each: \
+                 give one of the two"
+            ))),
+            (Some(text), None) => Latency::matrix(text, self.common.nodes),
+            (None, Some(latency)) => Ok(Latency::Alike(latency)),
+            (None, None) => Ok(DEFAULT_LATENCY),
+        }
+    }
+
     /// The mistake that was asked for, if there is such a one.
     fn flaw(&self, about: &About) -> Result<Option<&'static str>, Failure> {
         let Some(asked) = self.common.flaw.as_ref().filter(|_| self.slip().is_none()) else {
@@ -127,7 +140,9 @@ impl RunArgs {
     /// Sets defaults of the failure detector: heartbeats every five message delays, and a margin
     /// that tolerates the longest delay; where messages are lost by chance, also a few losses in a
     /// row.
-    fn pace(&self, setup: &mut Setup, shortest_ns: u64, longest_ns: u64, mean_ns: u64) {
+    fn pace(&self, setup: &mut Setup, latency: &Latency) {
+        let (shortest_ns, longest_ns) = (latency.shortest_ns(), latency.nearly_longest_ns());
+        let mean_ns = latency.mean_ns() as u64;
         let time = Duration::from_nanos;
         if !self.setup.says(Parameter::Within) {
             setup.within = time(longest_ns);
@@ -147,9 +162,13 @@ impl RunArgs {
     }
 
     /// Sets the bound on message delay of an algorithm to that of the network, unless it is given.
-    fn bound_waits(&self, about: &About, setup: &mut Setup) -> Result<(), Failure> {
-        let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
-        let bound_ns = longest_ns(latency);
+    fn bound_waits(
+        &self,
+        about: &About,
+        latency: &Latency,
+        setup: &mut Setup,
+    ) -> Result<(), Failure> {
+        let (bound_ns, typed) = (latency.longest_ns().map(|ns| ns.max(1)), latency.typed());
         match (self.setup.says(Parameter::Within), bound_ns) {
             (true, _) if self.common.is_real => {}
             (false, _) if self.common.is_real => setup.within = TIMELY_ENOUGH,
@@ -158,14 +177,14 @@ impl RunArgs {
             (true, _) if self.common.break_assumptions => {}
             (true, _) => {
                 return Err(Failure::usage(format!(
-                    "{} assumes that no message takes longer than --within: with --latency \
-                     {latency} some do; --break-assumptions lets you see it break",
+                    "{} assumes that no message takes longer than --within: with {typed} \
+                     some do; --break-assumptions lets you see it break",
                     about.name
                 )));
             }
             (false, None) => {
                 return Err(Failure::usage(format!(
-                    "--latency {latency} has no bound: say with --within how long {} believes a \
+                    "{typed} has no bound: say with --within how long {} believes a \
                      message to take, and --break-assumptions",
                     about.name
                 )));
@@ -175,32 +194,23 @@ impl RunArgs {
     }
 }
 
-/// How long a message takes at most, if there is a bound.
-fn longest_ns(latency: Distribution) -> Option<u64> {
-    match latency {
-        Distribution::Constant(ns) | Distribution::Uniform(_, ns) => Some(ns.max(1)),
-        Distribution::Exponential(_) => None,
-    }
-}
-
-fn shortest_ns(latency: Distribution) -> u64 {
-    match latency {
-        Distribution::Constant(ns) | Distribution::Uniform(ns, _) => ns,
-        Distribution::Exponential(_) => 0,
-    }
-}
-
-/// How long nearly every message takes at most.
-fn nearly_longest_ns(latency: Distribution) -> u64 {
-    // In the exponential distribution, 2 in a hundred take more than four times the mean.
-    let mean_ns = latency.mean_ns() as u64;
-    longest_ns(latency).unwrap_or(mean_ns.saturating_mul(4)).max(1)
-}
-
 impl Environment {
     /// The same for the simulator.
     pub fn network(&self) -> Network {
-        Network { latency: self.latency, order: self.order.into() }
+        let latency = match &self.latency {
+            Latency::Alike(latency) => *latency,
+            // What the matrix says counts instead.
+            Latency::Matrix(_) => Distribution::Constant(self.latency.mean_ns().round() as u64),
+        };
+        Network { latency, order: self.order.into() }
+    }
+
+    /// How long messages take on each link, if not on all alike.
+    pub fn matrix(&self) -> Option<LatencyMatrix> {
+        match &self.latency {
+            Latency::Alike(_) => None,
+            Latency::Matrix(matrix) => Some(matrix.clone()),
+        }
     }
 
     /// The same, and what goes wrong, as figures begin with it.
@@ -208,15 +218,14 @@ impl Environment {
     /// Over a real network TCP decides how messages travel: delays are not known, and links are
     /// FIFO.
     pub fn head(&self, net: bool) -> Vec<(&'static str, Value)> {
-        let latency = (!net).then(|| self.latency.to_string());
         let order = if net { OrderKind::Fifo } else { self.order };
-        let mut head = vec![
-            ("latency", json!(latency)),
+        let mut head = if net { vec![("latency", Value::Null)] } else { self.latency.head() };
+        head.extend([
             ("order", json!(name(&order))),
             ("break_assumptions", json!(self.breaks)),
             ("reliable", json!(self.is_reliable)),
             ("flaw", json!(self.flaw)),
-        ];
+        ]);
         head.extend(self.trouble.head(self.faults.as_ref()));
         head
     }
@@ -228,23 +237,25 @@ impl Environment {
 
     /// How long nearly every message takes at most.
     pub fn nearly_longest_ns(&self) -> u64 {
-        nearly_longest_ns(self.latency)
+        self.latency.nearly_longest_ns()
     }
 
     /// How much longer one message may take than another, if there is a bound.
     pub fn spread_ns(&self) -> Option<u64> {
-        Some(longest_ns(self.latency)? - shortest_ns(self.latency).max(1))
+        let longest_ns = self.latency.longest_ns()?.max(1);
+        Some(longest_ns - self.latency.shortest_ns().max(1))
     }
 
     /// Whether no message takes longer than a set-up says.
     pub fn is_within(&self, setup: &Setup) -> bool {
-        longest_ns(self.latency).is_some_and(|ns| u128::from(ns) <= setup.within.as_nanos())
+        let longest_ns = self.latency.longest_ns().map(|ns| ns.max(1));
+        longest_ns.is_some_and(|ns| u128::from(ns) <= setup.within.as_nanos())
     }
 
     /// The options as they would be typed, the seed included.
     pub fn options(&self) -> String {
         let order = name(&self.order);
-        let text = format!("--seed {} --latency {} --order {order}", self.seed, self.latency);
+        let text = format!("--seed {} {} --order {order}", self.seed, self.latency.typed());
         text + &self.besides()
     }
 
@@ -252,7 +263,7 @@ impl Environment {
     /// order that was not given.
     pub fn page(&self) -> String {
         let order = self.asked_order.map_or(String::new(), |it| format!(" --order {}", name(&it)));
-        format!("--latency {}{order}{}", self.latency, self.besides())
+        format!("{}{order}{}", self.latency.on_page(), self.besides())
     }
 
     /// The faults, as they would be typed.

@@ -58,11 +58,13 @@
 
 pub mod answer;
 pub mod catalogue;
+pub mod clocks;
 pub mod csv_rows;
 pub mod environment;
 pub mod failure;
 pub mod figures;
 pub mod format;
+pub mod latency;
 pub mod lookup;
 pub mod means;
 pub mod names;
@@ -79,6 +81,7 @@ pub mod selection;
 pub mod state_table;
 pub mod statistics;
 pub mod story_from_trace;
+pub mod structure;
 pub mod survive;
 pub mod sweep_csv;
 pub mod tracefile;

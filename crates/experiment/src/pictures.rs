@@ -1,6 +1,7 @@
 //! Topologies, trees, quorum systems and wait-for graphs, as pictures.
 
 use vorrang_algorithms::quorum::{QuorumSystem, Quorums};
+use vorrang_algorithms::structure::{Sets, Structures, safety};
 use vorrang_algorithms::topology::Topology;
 use vorrang_draw::graph::{Bond, Graph, Link, Rank};
 use vorrang_draw::{Chart, Placement, Story, What};
@@ -113,6 +114,43 @@ pub fn quorum(
     };
     let title = format!("{quorums}: a quorum system of {size} nodes");
     Graph { title, command, nodes, links, sets, placement, caption }
+}
+
+/// An information structure: an arrow to everybody whom a node asks, of another kind if it informs
+/// it as well.
+pub fn structure(structure: &Structures, sets: &[Sets], command: String) -> Graph {
+    let mut links = Vec::new();
+    for (from, Sets { asks, informs }) in sets.iter().enumerate() {
+        let others = asks.iter().filter(|to| to.index() != from);
+        links.extend(others.map(|to| {
+            let rank = if informs.contains(to) { Bond::Inform } else { Bond::Ask };
+            Link { from, to: to.index(), rank }
+        }));
+    }
+    let size = sets.len();
+    let title = match structure {
+        Structures::Sets(_) => format!("An information structure of {size} nodes"),
+        Structures::Central
+        | Structures::Lamport
+        | Structures::RicartAgrawala
+        | Structures::Maekawa => format!("{structure}: an information structure of {size} nodes"),
+    };
+    let itself: Vec<NodeId> =
+        (0..size as u32).map(NodeId).filter(|id| !sets[id.index()].informs.contains(id)).collect();
+    let caption = match (safety(sets), itself.is_empty()) {
+        (Err(why), _) => format!("Not safe: {why}."),
+        (Ok(()), true) => "Every node also asks and informs itself.".to_owned(),
+        (Ok(()), false) => format!("Not informed by themselves: {}.", list(&itself)),
+    };
+    Graph {
+        title,
+        command,
+        nodes: Graph::numbered(size),
+        links,
+        placement: Placement::Circle,
+        caption: vec![caption],
+        ..Graph::default()
+    }
 }
 
 /// All lines as loops: first the two that are looked at.

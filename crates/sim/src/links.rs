@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use vorrang_protocol::{NodeId, Order};
 
 use crate::time::{Beyond, later_ns};
-use crate::{Distribution, Random};
+use crate::{Distribution, LatencyMatrix, Random};
 
 /// How messages travel between any two nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +30,8 @@ impl Network {
 pub(crate) struct Links {
     nodes: usize,
     network: Network,
+    /// How long a message takes on each link, if not on all alike.
+    matrix: Option<LatencyMatrix>,
     arrivals: Arrivals,
 }
 
@@ -46,11 +48,17 @@ const DENSE_NODES: usize = 1024;
 
 impl Links {
     pub(crate) fn new(nodes: usize, network: Network) -> Self {
-        let mut links = Self { nodes, network, arrivals: Arrivals::InOrderAnyway };
+        let mut links = Self { nodes, network, matrix: None, arrivals: Arrivals::InOrderAnyway };
         if !network.latency.is_constant() {
             links.expect_overtaking();
         }
         links
+    }
+
+    /// Messages take as long as the matrix says; on one link all take equally long, so that none
+    /// overtakes another.
+    pub(crate) fn take(&mut self, matrix: LatencyMatrix) {
+        (self.matrix, self.arrivals) = (Some(matrix), Arrivals::InOrderAnyway);
     }
 
     /// Messages do not take equally long: where they keep their order, that must be seen to.
@@ -66,8 +74,11 @@ impl Links {
 
     /// How long a message takes.
     #[inline]
-    pub(crate) fn draw(&self, random: &mut Random) -> u64 {
-        self.network.latency.draw(random)
+    pub(crate) fn draw(&self, from: NodeId, to: NodeId, random: &mut Random) -> u64 {
+        match &self.matrix {
+            None => self.network.latency.draw(random),
+            Some(matrix) => matrix.takes_ns(from, to),
+        }
     }
 
     /// When a message sent now arrives, unless time has ended by then.
@@ -79,7 +90,7 @@ impl Links {
         to: NodeId,
         random: &mut Random,
     ) -> Result<u64, Beyond> {
-        let in_ns = self.draw(random);
+        let in_ns = self.draw(from, to, random);
         self.arrival_after_ns(now_ns, in_ns, from, to)
     }
 

@@ -50,7 +50,7 @@ impl Routes {
         (from, to): (NodeId, NodeId),
         (step, message): (u64, MessageId),
         messages: &mut dyn Messages,
-        mut link: impl FnMut() -> Fate,
+        mut link: impl FnMut(NodeId, NodeId) -> Fate,
     ) -> Fate {
         let is_last = |&(by, at, last): &(NodeId, u64, MessageId)| {
             (by, at) == (from, step) && messages.are_equal(last, message)
@@ -74,7 +74,7 @@ impl Routes {
         }
         let mut fate = self.fates[at.index()].1;
         for next in ahead.into_iter().rev() {
-            let on_it = link();
+            let on_it = link(tree[next.index()], next);
             fate.takes_ns = fate.takes_ns.saturating_add(on_it.takes_ns);
             fate.is_lost |= on_it.is_lost;
             self.fates[next.index()] = (self.count, fate);
@@ -144,7 +144,7 @@ mod tests {
         let mut letters = Letters(vec![('m', to.len() as u32)]);
         let mut go = |to: u32, step| {
             let way = (NodeId(0), NodeId(to));
-            let fate = routes.travel(way, (step, MessageId::new(0)), &mut letters, || {
+            let fate = routes.travel(way, (step, MessageId::new(0)), &mut letters, |_, _| {
                 fates.next().expect("a link is asked once")
             });
             (fate.takes_ns, fate.is_lost)
@@ -178,7 +178,7 @@ mod tests {
         for (step, place) in [(1, 0), (1, 1), (1, 2), (2, 3), (2, 4)] {
             let (way, id) = ((NodeId(0), NodeId(1)), MessageId::new(place));
             letters.duplicate(id);
-            let fate = routes.travel(way, (step, id), &mut letters, || {
+            let fate = routes.travel(way, (step, id), &mut letters, |_, _| {
                 takes_ns += 1;
                 Fate { takes_ns, is_lost: false }
             });

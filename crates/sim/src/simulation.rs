@@ -12,7 +12,7 @@ use crate::world::{
     CommandOf, NEVER, NodeOf, NoticeOf, Scheduled, ScheduledOf, SummaryOf, Upcoming, UpcomingOf,
     World,
 };
-use crate::{Network, Recorder, Report, SimError, Workload};
+use crate::{LatencyMatrix, Network, Recorder, Report, SimError, Workload};
 
 /// A run that has been set up.
 #[derive(Debug)]
@@ -143,6 +143,19 @@ where
     pub fn over(mut self, graph: Graph) -> Self {
         assert_eq!(graph.group().size() as usize, self.population.size(), "a graph of these nodes");
         self.world.routes = Some(Box::new(Routes::new(graph)));
+        self
+    }
+
+    /// Lets messages take as long as a matrix says for each link, and not as long as the network
+    /// says; to be called before [`with_faults`](Self::with_faults).
+    ///
+    /// # Panics
+    ///
+    /// If it is a matrix of another number of nodes.
+    #[must_use]
+    pub fn taking(mut self, matrix: LatencyMatrix) -> Self {
+        assert_eq!(matrix.nodes(), self.population.size(), "a matrix of these nodes");
+        self.world.links.take(matrix);
         self
     }
 

@@ -61,7 +61,7 @@ use super::theory;
 use crate::card::{Assumes, Span};
 use crate::recipe::Recipe;
 use crate::setup::{Parameter, Setup, Unfit};
-use crate::structure::Sets;
+use crate::structure::{Sets, bounds};
 
 /// One node.
 pub type Sanders = Locking<Informed>;
@@ -93,23 +93,12 @@ impl Structure for Informed {
     }
 }
 
-/// For each node the nodes that inform it of their exits.
-fn tracked(sets: &[Sets]) -> Vec<NodeSet> {
-    let mut tracked: Vec<NodeSet> = sets.iter().map(|_| NodeSet::EMPTY).collect();
-    for (id, sets) in (0..).map(NodeId).zip(sets) {
-        for informed in &sets.informs {
-            tracked[informed.index()].insert(id);
-        }
-    }
-    tracked
-}
-
 fn made_of(
     sets: impl Fn(&Setup) -> Result<Vec<Sets>, Unfit> + Send + Sync + 'static,
 ) -> Recipe<Sanders> {
     Recipe::new(move |setup| {
         let sets = sets(setup)?;
-        let tracked: Vec<_> = tracked(&sets).into_iter().map(Arc::new).collect();
+        let tracked: Vec<_> = bounds::informed_by(&sets).into_iter().map(Arc::new).collect();
         let sets: Vec<_> = sets.into_iter().map(Arc::new).collect();
         Ok(move |id: NodeId| {
             let (sets, tracked) = (sets[id.index()].clone(), tracked[id.index()].clone());
@@ -170,30 +159,17 @@ fn of_contenders(at: &Setting, costs: impl Iterator<Item = f64>) -> Span {
     Span::between(low, high).typically(costs.iter().sum::<f64>() / costs.len() as f64)
 }
 
-/// Asked, answered, informed: |I − i| + 2|R − i|.
-fn alone(me: NodeId, sets: &Sets) -> f64 {
-    theory::others(me, &sets.informs) + 2.0 * theory::others(me, &sets.asks)
-}
-
-/// The paper's bound: besides, each node that is asked may refuse if only itself and the requester
-/// inform it, and else cause four more messages.
-fn at_most(me: NodeId, sets: &Sets, tracked: &[NodeSet]) -> f64 {
-    let more = |arbiter: &NodeId| {
-        let is_simple = tracked[arbiter.index()].iter().all(|it| it == me || it == *arbiter);
-        if is_simple { 1.0 } else { 4.0 }
-    };
-    alone(me, sets) + sets.asks.iter().map(more).sum::<f64>()
-}
-
+/// The paper's bounds.
 fn messages(at: &Setting) -> Span {
     let sets = sets(at);
+    let informed_by = bounds::informed_by(&sets);
     let nodes = || (0..).map(NodeId).zip(&sets);
-    let least = of_contenders(at, nodes().map(|(id, sets)| alone(id, sets)));
+    let of = |(id, sets): (NodeId, &Sets)| bounds::messages(id, sets, &informed_by);
+    let least = of_contenders(at, nodes().map(|it| f64::from(of(it).0)));
     if at.load == Load::Light || at.contenders == 1 {
         return least;
     }
-    let tracked = tracked(&sets);
-    let most = of_contenders(at, nodes().map(|(id, sets)| at_most(id, sets, &tracked)));
+    let most = of_contenders(at, nodes().map(|it| f64::from(of(it).1)));
     Span::between(least.low, most.high)
 }
 
@@ -259,15 +235,6 @@ mod tests {
 
     #[test]
     fn the_example_costs_what_the_paper_says() {
-        let sets = set_up(EXAMPLE.1, 4).structure.sets(Group::of(4), &"grid".parse().unwrap());
-        let sets = sets.unwrap();
-        let tracked = tracked(&sets);
-        let bounds: Vec<(f64, f64)> = (0..)
-            .map(NodeId)
-            .zip(&sets)
-            .map(|(id, sets)| (alone(id, sets), at_most(id, sets, &tracked)))
-            .collect();
-        assert_eq!(bounds, [(2.0, 10.0), (2.0, 10.0), (6.0, 15.0), (6.0, 15.0)]);
         assert_eq!(cost(EXAMPLE.1, 4, Load::Light), Span::between(2.0, 6.0).typically(4.0));
         assert_eq!(cost(EXAMPLE.1, 4, Load::Heavy), Span::between(2.0, 15.0));
     }

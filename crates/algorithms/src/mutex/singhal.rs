@@ -478,6 +478,13 @@ const FLAWS: &[Flaw] = &[
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 1]),
     },
+    Flaw {
+        name: "older-believed",
+        what: "a comparison the wrong way round: of what a node that leaves and the token know, the \
+               older is believed",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1]),
+    },
 ];
 
 #[cfg(test)]

@@ -21,9 +21,9 @@ impl Sets {
     }
 }
 
-/// Looks for a set that is empty or has a node that does not exist, and for two that do not meet.
-/// What a set is called is for the caller to say.
-pub(super) fn check(sets: &[Vec<NodeId>], name: impl Fn(usize) -> String) -> Result<(), String> {
+/// Looks for a set that is empty or has a node that does not exist. What a set is called is for the
+/// caller to say.
+pub(super) fn are_sets(sets: &[Vec<NodeId>], name: impl Fn(usize) -> String) -> Result<(), String> {
     let nodes = sets.len();
     if nodes > MOST_SETS {
         return Err(format!("{nodes} sets are more than {MOST_SETS}"));
@@ -41,6 +41,12 @@ pub(super) fn check(sets: &[Vec<NodeId>], name: impl Fn(usize) -> String) -> Res
             ));
         }
     }
+    Ok(())
+}
+
+/// The same, and for two that do not meet.
+pub(super) fn check(sets: &[Vec<NodeId>], name: impl Fn(usize) -> String) -> Result<(), String> {
+    are_sets(sets, &name)?;
     let bits: Vec<NodeSet> = sets.iter().map(|set| set.iter().copied().collect()).collect();
     for (one, set) in sets.iter().enumerate() {
         let apart = bits[..one].iter().position(|other| all_alive(set, other));

@@ -28,27 +28,19 @@ impl Quorums {
     ///
     /// If a line is no set, or two do not meet, with their numbers.
     pub fn of_lines(text: &str) -> Result<Self, String> {
-        let mut all = Vec::new();
-        let (mut numbers, mut first) = (Vec::new(), 0);
-        for (number, line) in (1_usize..).zip(text.lines()) {
-            let said = line.split('#').next().unwrap_or_default();
-            let words: Vec<&str> = said.split_whitespace().collect();
-            if words.is_empty() {
-                continue;
-            }
-            if words == ["from", "1"] {
-                first = 1;
-                continue;
-            }
-            all.push(set(&words, first).map_err(|why| format!("line {number}: {why}"))?);
-            numbers.push(number);
-        }
-        if all.is_empty() {
-            return Err("there is no set in it: write a line a node, its members with spaces \
-                        between them"
-                .to_owned());
-        }
+        let (all, numbers) = lines(text)?;
         sets::check(&all, |at| format!("node {at} (line {})", numbers[at]))?;
+        Ok(Self::Sets(all.into()))
+    }
+
+    /// The same, whether any two sets meet or not.
+    ///
+    /// # Errors
+    ///
+    /// If a line is no set of nodes.
+    pub fn of_any_lines(text: &str) -> Result<Self, String> {
+        let (all, numbers) = lines(text)?;
+        sets::are_sets(&all, |at| format!("node {at} (line {})", numbers[at]))?;
         Ok(Self::Sets(all.into()))
     }
 
@@ -65,6 +57,30 @@ impl Quorums {
             written => written.to_string(),
         }
     }
+}
+
+/// A set a line, and the number of each line.
+fn lines(text: &str) -> Result<(Vec<Vec<NodeId>>, Vec<usize>), String> {
+    let (mut all, mut numbers, mut first) = (Vec::new(), Vec::new(), 0);
+    for (number, line) in (1_usize..).zip(text.lines()) {
+        let said = line.split('#').next().unwrap_or_default();
+        let words: Vec<&str> = said.split_whitespace().collect();
+        if words.is_empty() {
+            continue;
+        }
+        if words == ["from", "1"] {
+            first = 1;
+            continue;
+        }
+        all.push(set(&words, first).map_err(|why| format!("line {number}: {why}"))?);
+        numbers.push(number);
+    }
+    if all.is_empty() {
+        return Err("there is no set in it: write a line a node, its members with spaces between \
+                    them"
+            .to_owned());
+    }
+    Ok((all, numbers))
 }
 
 /// The nodes of a set, the first of which is written as this number.

@@ -24,7 +24,9 @@ use vorrang_node::terminal::{BAD, BOLD, DIM, RESET, print, say_aside, screen};
 use vorrang_protocol::{Group, NodeId, NodeSet};
 use vorrang_trace::Recording;
 
+use crate::commands::clocks::OfScript;
 use crate::commands::run::run_of;
+use crate::commands::structure::OfStructure;
 use crate::pixels;
 use crate::search_progress::SearchProgress;
 
@@ -43,6 +45,7 @@ use crate::search_progress::SearchProgress;
     vorrang draw run.jsonl.zst --format text\n  \
     vorrang draw run echo --nodes 12 --topology random:0.3 --view tree -o tree.svg\n  \
     vorrang draw quorum plane --nodes 13 -o plane.svg\n  \
+    vorrang draw structure sets:0-1/0,0-1/1,0-1-2,0-1-3 -o structure.svg\n  \
     vorrang draw run raymond --nodes 7 --entries 10 --format perfetto -o run.json\n\n\
     Perfetto is at https://ui.perfetto.dev, ShiViz at https://bestchai.bitbucket.io/shiviz.")]
 pub(crate) struct Draw {
@@ -65,6 +68,10 @@ enum Source {
     Topology(OfShape),
     /// Draw a quorum system with two quorums and where they meet
     Quorum(OfSystem),
+    /// Draw a script of events, as `vorrang clocks` has it: --clocks writes clocks at them
+    Clocks(OfScript),
+    /// Draw an information structure: who asks whom, and who informs whom as well
+    Structure(OfStructure),
 }
 
 #[derive(Debug, clap::Args)]
@@ -211,6 +218,17 @@ impl Draw {
             (Some(Source::Check(question)), _) => question.record()?,
             (Some(Source::Topology(shape)), _) => return self.how.show(kind, &shape.graph()?),
             (Some(Source::Quorum(system)), _) => return self.how.show(kind, &system.graph()?),
+            (Some(Source::Clocks(of)), _) => {
+                let (script, command) = of.read()?;
+                return self.how.draw(kind, &script.story(format!("vorrang draw {command}")));
+            }
+            (Some(Source::Structure(of)), _) => {
+                let (structure, group, quorums) = of.read()?;
+                let sets = structure.unchecked(group, &quorums);
+                let sets = sets.map_err(|unfit| Failure::Usage(unfit.0))?;
+                let command = format!("vorrang draw {}", of.typed(group));
+                return self.how.show(kind, &pictures::structure(&structure, &sets, command));
+            }
             (None, Some(path)) => tracefile::read(&path)?,
             (None, None) => return Err(Failure::usage("draw what? Say a trace, run or check")),
         };

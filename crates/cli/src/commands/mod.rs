@@ -1,6 +1,7 @@
 //! The verbs.
 
 pub(crate) mod check;
+pub(crate) mod clocks;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub(crate) mod draw;
@@ -13,6 +14,7 @@ pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod step;
+pub(crate) mod structure;
 pub(crate) mod survive;
 pub(crate) mod sweep;
 pub(crate) mod topology;

@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
+use vorrang_algorithms::quorum::conditions::of_any;
 use vorrang_algorithms::quorum::{QuorumSystem, Quorums};
 use vorrang_algorithms::setup::Unfit;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::format::grouped;
-use vorrang_experiment::options::{MOST_NODES, quorums};
-use vorrang_experiment::quorum::{Asked, Report, assignment};
+use vorrang_experiment::options::{MOST_NODES, any_sets, quorums};
+use vorrang_experiment::quorum::{Asked, Report, assignment, conditions_in_words, of_maekawa};
 use vorrang_experiment::values::whole;
 use vorrang_node::terminal::{print, screen, wrapped};
 use vorrang_protocol::{Group, NodeId, NodeSet};
@@ -44,6 +45,7 @@ use crate::table::{table, tables};
     vorrang quorum wall:1,2,3 --analyse --fail 10%\n  \
     vorrang quorum tree --nodes 15 --dead 0,1 --show\n  \
     vorrang quorum compare --nodes 49\n  \
+    vorrang quorum sets-from-1:1-2,2-3,3-4,4-1 --conditions\n  \
     vorrang quorum grid --nodes 10000 --json")]
 pub(crate) struct Quorum {
     /// plane, cyclic, grid, majority, triangle, wall, tree, all, singleton, weighted:2,1,1,
@@ -59,6 +61,11 @@ pub(crate) struct Quorum {
     /// resilience
     #[arg(long)]
     analyse: bool,
+    /// Judge any assignment by Maekawa's conditions, also one whose sets do not all meet, and name the
+    /// nodes to blame: (1) any two sets meet, (2) every node is in its own, (3) all sets are of one
+    /// size, (4) every node is in as many. Exit code 1 if one does not hold
+    #[arg(long, conflicts_with_all = ["show", "analyse", "fail", "of", "dead", "seed"])]
+    conditions: bool,
     /// The probability that a node is down, for the probability that no quorum is available
     /// [default: 5%]
     #[arg(long, value_name = "SHARE")]
@@ -87,6 +94,9 @@ impl Quorum {
         if self.system == "compare" {
             return self.compare();
         }
+        if self.conditions {
+            return self.judge();
+        }
         let quorums = quorums(&self.system, ", or compare")?;
         let nodes = self.nodes.or(quorums.nodes()).unwrap_or(USUAL_NODES);
         if nodes > MOST_NODES {
@@ -111,6 +121,7 @@ impl Quorum {
         let draws = self.show || !self.dead.is_empty();
         let analyses = self.analyse || self.json || compares;
         let senseless = [
+            (compares && self.conditions, "--conditions judges one system, and compare shows all"),
             (compares && self.show, "--show draws one system, and compare shows all"),
             (compares && self.of.is_some(), "--of is about one system, and compare shows all"),
             (compares && !self.dead.is_empty(), "--dead is about one system, compare shows all"),
@@ -122,6 +133,36 @@ impl Quorum {
             Some((_, why)) => Err(Failure::usage(why)),
             None => Ok(()),
         }
+    }
+
+    /// Maekawa's conditions on any assignment.
+    fn judge(&self) -> Result<(), Failure> {
+        let quorums = any_sets(&self.system)?;
+        let group = Group::of(self.nodes.or(quorums.nodes()).unwrap_or(USUAL_NODES));
+        let found = of_any(&quorums, group).map_err(|Unfit(why)| {
+            // There is no such option here.
+            Failure::usage(why.trim_start_matches("--quorum "))
+        })?;
+        let Some(found) = found else {
+            return Err(Failure::usage(format!(
+                "{} nodes have too many sets to compare any two",
+                group.size()
+            )));
+        };
+        if self.json {
+            print_json(&of_maekawa(&found))?;
+        } else {
+            let nodes = group.size();
+            let mut text =
+                wrapped(&format!("vorrang quorum {} --nodes {nodes} --conditions\n", self.system));
+            text.push('\n');
+            for (number, (says, why)) in (1..).zip(conditions_in_words(&found)) {
+                let answer = why.map_or_else(|| "yes".to_owned(), |why| format!("no: {why}"));
+                text += &wrapped(&format!("  {number}  {says:30} {answer}\n"));
+            }
+            print(&text)?;
+        }
+        if found.hold() == [true; 4] { Ok(()) } else { Err(Failure::AlreadySaid) }
     }
 
     fn asked(&self) -> Asked {

@@ -34,7 +34,8 @@ use crate::output::{Format, print_csv, print_json, with_bar};
     vorrang run raymond --nodes 7 --pause 3@10ms..40ms --slow 0-1:x10@10ms..20ms\n  \
     vorrang run suzuki-kasami --nodes 5 --random-faults mild --reliable --seed 7\n  \
     vorrang run echo --nodes 50 --topology random:0.1\n  \
-    vorrang run ricart-agrawala --latency uniform:1ms..3ms --order any --seed 7 --json")]
+    vorrang run ricart-agrawala --latency uniform:1ms..3ms --order any --seed 7 --json\n  \
+    vorrang run maekawa --nodes 3 --latency-matrix rows:0-1ms-9ms/1ms-0-9ms/9ms-9ms-0")]
 pub(crate) struct Run {
     /// Which algorithm, as `vorrang list` calls it
     algorithm: String,
@@ -91,7 +92,8 @@ impl Run {
 
     /// Options of the simulator only.
     fn check_network(&self) -> Result<(), Failure> {
-        const SIMULATED: [&str; 5] = ["latency", "order", "break_assumptions", "reliable", "flaw"];
+        const SIMULATED: [&str; 6] =
+            ["latency", "latency_matrix", "order", "break_assumptions", "reliable", "flaw"];
         const MOST_NODES: u32 = 128;
         let faults = FaultArgs::augment_args(clap::Command::new(""));
         let faults = faults.get_arguments().map(|arg| arg.get_id().as_str());

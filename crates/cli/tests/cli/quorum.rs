@@ -328,3 +328,52 @@ fn a_structure_that_no_memory_holds_is_refused_at_once() {
     let (code, _, err) = run(&line.split_whitespace().collect::<Vec<_>>());
     assert!(code == 2 && err.contains("10000 nodes at most, not 30000"), "{err}");
 }
+
+/// An assignment is judged whatever it is, also by the first condition, without which it is no
+/// quorum system and every other command refuses it.
+#[test]
+fn any_assignment_is_judged_by_maekawas_conditions() {
+    let folder = Folder::new("conditions");
+    let file = folder.path("sets.txt");
+    let judged = |lines: &str| {
+        fs::write(&file, lines).expect("it can be written");
+        let (code, out, err) = run(&["quorum", &file, "--conditions"]);
+        assert_eq!(err, "");
+        (code, out)
+    };
+    // The plane of the lectures, counted from 1.
+    let plane = "from 1\n1 2 3 4\n2 5 8 11\n3 6 8 13\n4 6 10 11\n1 5 6 7\n2 6 9 12\n2 7 10 13\n\
+        1 8 9 10\n3 7 9 11\n3 5 10 12\n1 11 12 13\n4 7 8 12\n4 5 9 13\n";
+    let (code, out) = judged(plane);
+    assert_eq!((code, out.matches(" yes\n").count()), (0, 4), "{out}");
+    let broken = [
+        // 10 in place of 11: those of nodes 1 and 8 no longer meet.
+        (plane.replace("2 5 8 11", "2 5 8 10"), ["1  any two sets meet", "no: those of nodes"]),
+        (plane.replace("2 5 8 11", "5 8 11"), ["2  every node is in its own set", "no: not 1\n"]),
+        (
+            plane.replace("2 5 8 11", "2 5 8 11 12"),
+            ["3  all sets are of one size", "no: that of node 0 has 4, that of node 1 has 5"],
+        ),
+        (
+            plane.replace("2 5 8 11", "2 5 8 11 12"),
+            ["4  every node is in as many sets", "no: node 0 is in 4, node 11 is in 5"],
+        ),
+    ];
+    for (lines, [condition, why]) in broken {
+        let (code, out) = judged(&lines);
+        let line = out.lines().find(|it| it.contains(condition)).expect("a line each");
+        assert!(code == 1 && format!("{line}\n").contains(why), "no '{why}' in {line}");
+    }
+    let (code, found) = asked(&["quorum", "sets:0-1,1-2,2-3,3-0", "--conditions"]);
+    assert_eq!((code, &found["apart"], &found["equal_size"]), (1, &json!([0, 2]), &true.into()));
+    let (code, _) = asked(&["quorum", "grid", "--nodes", "9", "--conditions"]);
+    assert_eq!(code, 0, "a square grid meets all");
+    for (line, why) in [
+        ("quorum sets:0-9,0 --conditions", "there is no node 9"),
+        ("quorum compare --conditions", "--conditions judges one system"),
+        ("quorum sets:0,0 --nodes 3 --conditions", "it is for 2 nodes, not 3"),
+    ] {
+        let (code, _, err) = run(&line.split(' ').collect::<Vec<_>>());
+        assert!(code == 2 && err.contains(why), "{line}: {err}");
+    }
+}

@@ -9,7 +9,6 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
-use vorrang_algorithms::mutex::stamps::STAMP_ORDER;
 use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Links, Liveness};
@@ -335,9 +334,7 @@ impl CheckArgs {
 
     /// The invariants of the algorithm's proof that are to be checked.
     pub fn guards<P: Protocol>(&self, guards: &[Guard<P>]) -> Vec<Guard<P>> {
-        // The order of stamps is among them only if it is asked for.
-        let is_left_out = |it: &&Guard<P>| self.demand.no_invariants && it.name() != STAMP_ORDER;
-        guards.iter().filter(|it| !is_left_out(it)).cloned().collect()
+        if self.demand.no_invariants { Vec::new() } else { guards.to_vec() }
     }
 
     /// Properties besides what the monitor says, for fair runs too if that is wanted.

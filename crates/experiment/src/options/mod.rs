@@ -168,6 +168,11 @@ pub struct CommonArgs {
     /// How long a message takes: 1ms, uniform:1ms..3ms or exp:2ms [default: 1ms]
     #[cfg_attr(feature = "clap", arg(long, value_name = "TIME"))]
     pub latency: Option<Distribution>,
+    /// How long a message takes on each link: a file with a row a sender, and in it a time for
+    /// every receiver, as in '0 1ms 2.5ms'; the diagonal is not read, # begins a comment. Or the
+    /// rows themselves, as in rows:0-1ms/3ms-0. T is then the mean of all but the diagonal
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
+    pub latency_matrix: Option<String>,
     /// Whether messages from one node to another keep their order [default: what the
     /// algorithm assumes]
     #[cfg_attr(feature = "clap", arg(long, value_enum))]
@@ -202,6 +207,7 @@ impl Default for CommonArgs {
         Self {
             nodes: 13,
             latency: None,
+            latency_matrix: None,
             order: None,
             seed: 1,
             reliable: false,
@@ -299,12 +305,25 @@ fn asked_quorums(text: &str) -> Result<Quorums, Failure> {
 /// A quorum system as it is typed: its name, or a file of sets. What else could have been typed is
 /// named if it is neither.
 pub fn quorums(text: &str, or: &str) -> Result<Quorums, Failure> {
+    quorums_by(text, or, Quorums::of_lines)
+}
+
+/// The same, whether any two sets of a file meet or not.
+pub fn any_sets(text: &str) -> Result<Quorums, Failure> {
+    quorums_by(text, "", Quorums::of_any_lines)
+}
+
+fn quorums_by(
+    text: &str,
+    or: &str,
+    read: fn(&str) -> Result<Quorums, String>,
+) -> Result<Quorums, Failure> {
     let path = Path::new(text);
     match text.parse() {
         Ok(quorums) => Ok(quorums),
         Err(_) if path.exists() => {
             let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
-            Quorums::of_lines(&lines).map_err(|why| Failure::usage(format!("{text}: {why}")))
+            read(&lines).map_err(|why| Failure::usage(format!("{text}: {why}")))
         }
         Err(why) if text.contains(':') => Err(Failure::Usage(why)),
         Err(why) => Err(Failure::usage(format!("{why}{or}; there is no such file"))),

@@ -161,9 +161,17 @@ pub struct MutexCheckArgs {
         arg(long, value_delimiter = ',', value_name = "NODES", value_parser = whole(0..=u32::MAX))
     )]
     pub stay: Vec<u32>,
+    /// Nodes ask only when nobody waits or is inside and no message is in flight
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub one_at_a_time: bool,
     /// Properties to check besides exclusion and progress
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_delimiter = ','))]
     pub property: Vec<Property>,
+    /// Check lemmas of the algorithm's paper, each under its own premises, instead of the
+    /// invariants of our proof: lemma-1 to lemma-5, theorem and total-order of singhal, or all; nodes
+    /// remember when they entered for that
+    #[cfg_attr(feature = "clap", arg(long, value_delimiter = ',', value_name = "NAMES"))]
+    pub lemma: Vec<String>,
     /// Check only exclusion (safety) or only progress (liveness): each by itself has a trivial
     /// solution
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_name = "HALF"))]

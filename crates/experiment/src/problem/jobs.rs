@@ -130,10 +130,19 @@ pub trait Checked: Catalogued + vorrang_workload::Explored {
         args: &CheckArgs,
     ) -> Result<Question<Self>, Failure>;
 
-    /// Whether entries are to be in the order of stamps, which nodes must remember for that.
-    fn asks_of_stamps(_: &CheckArgs) -> bool {
-        false
+    /// What is asked about the past, which nodes must remember for that.
+    fn asks_of_the_past(_: &CheckArgs) -> Option<Past<'_>> {
+        None
     }
+}
+
+/// Questions for which nodes must remember what the algorithm has no use for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Past<'a> {
+    /// Whether entries are in the order of stamps.
+    Stamps,
+    /// Whether these lemmas hold.
+    Lemmas(&'a [String]),
 }
 
 /// The system to explore.

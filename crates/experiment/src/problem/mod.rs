@@ -37,7 +37,7 @@ use crate::options::check::CheckArgs;
 
 pub(crate) use holder::holder_at;
 pub use jobs::{
-    Checked, Compared, Derived, Drawn, Extremes, Faulted, Networked, ProblemDriver, Question,
+    Checked, Compared, Derived, Drawn, Extremes, Faulted, Networked, Past, ProblemDriver, Question,
     Simulated, Stepped, SummaryOf, Until,
 };
 use nodes::graph;

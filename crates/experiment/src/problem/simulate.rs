@@ -166,6 +166,9 @@ fn simulate<Q: ProblemDriver>(
     if let Some(routes) = scenario.routes() {
         simulation = simulation.over(routes);
     }
+    if let Some(matrix) = scenario.between().matrix() {
+        simulation = simulation.taking(matrix);
+    }
     // With a mistake or a fault a run may never make progress: that must be detected.
     let flawed = scenario.between().flaw.map(|_| Faults::default());
     if let Some(faults) = scenario.faults().or(flawed) {

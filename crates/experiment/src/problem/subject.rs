@@ -1,5 +1,6 @@
 //! Checking, stepping, replaying and drawing: compiled once for every problem.
 
+use vorrang_algorithms::mutex::stamps::STAMP_ORDER;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
@@ -12,11 +13,15 @@ use vorrang_trace::{LineEvent, Recording, What};
 use super::channels::{self, Layer};
 use super::retrace::{self, Retraced, Watching};
 use super::{
-    ApplicationEvent, ProblemDriver, Query, Question, Staged, Subject, graph, header, make, staged,
-    verify,
+    ApplicationEvent, Past, ProblemDriver, Query, Question, Staged, Subject, graph, header, make,
+    staged, verify,
 };
 use crate::failure::Failure;
+use crate::names::unknown;
 use crate::options::check::CheckArgs;
+
+/// Nodes that remember, and what is asked of them.
+type Remembering<Q> = (&'static any::Entry<Q>, Vec<Guard<NodeOf<Q>>>);
 
 /// The subject of checks and stepped runs, with erased types.
 #[derive(Debug)]
@@ -100,11 +105,9 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
 impl<Q: ProblemDriver> SubjectOf<Q> {
     /// The nodes, over reliable channels if they are wanted, and what holds of them.
     fn nodes(&self, setup: &Setup, args: &CheckArgs) -> Result<Guarded<Q>, Failure> {
-        if Q::asks_of_stamps(args) {
-            let stamped = self.0.stamped.as_deref().ok_or_else(|| self.has_no_stamps())?;
-            let subject = SubjectOf(stamped);
-            let guards = args.guards(&stamped.guards);
-            let (node, guards) = subject.node(setup, args.layer(setup), guards)?;
+        if let Some(past) = Q::asks_of_the_past(args) {
+            let (entry, guards) = self.remembering(past)?;
+            let (node, guards) = SubjectOf(entry).node(setup, args.layer(setup), guards)?;
             return Ok((setup.group.members().map(|id| node(id)).collect(), guards));
         }
         let guards = args.guards(&self.0.guards);
@@ -112,19 +115,47 @@ impl<Q: ProblemDriver> SubjectOf<Q> {
         Ok((setup.group.members().map(|id| node(id)).collect(), guards))
     }
 
-    /// Why nothing can be said of the order of stamps.
-    fn has_no_stamps(&self) -> Failure {
+    /// The nodes that remember the past, and what is asked of it.
+    fn remembering(&self, past: Past<'_>) -> Result<Remembering<Q>, Failure> {
         let name = |entry: &any::Entry<Q>| match entry.flaw {
             None => entry.card.name.to_owned(),
             Some(flaw) => format!("{} --flaw {flaw}", entry.card.name),
         };
-        let others = Q::entries().iter().filter(|it| it.stamped.is_some()).map(name);
-        Failure::usage(format!(
-            "--property stamps: the stamps of {}, if it has any, are not remembered; those of {} \
-             are",
-            name(self.0),
-            others.collect::<Vec<_>>().join(", ")
-        ))
+        let has_stamps =
+            |entry: &any::Entry<Q>| entry.guards.iter().any(|guard| guard.name() == STAMP_ORDER);
+        let asks_of_stamps = past == Past::Stamps;
+        let of = |entry: &'static any::Entry<Q>| {
+            entry.remembering.as_deref().filter(|it| has_stamps(it) == asks_of_stamps)
+        };
+        let Some(entry) = of(self.0) else {
+            let others = Q::entries().iter().filter(|it| of(it).is_some()).map(name);
+            let others = others.collect::<Vec<_>>().join(", ");
+            let own = name(self.0);
+            return Err(Failure::usage(match past {
+                Past::Stamps => format!(
+                    "--property stamps: the stamps of {own}, if it has any, are not remembered; \
+                     those of {others} are"
+                ),
+                Past::Lemmas(_) => format!(
+                    "--lemma: there are no lemmas about the past of {own}; there are of {others}"
+                ),
+            }));
+        };
+        let asked: Vec<&str> = match past {
+            Past::Stamps => vec!["all"],
+            Past::Lemmas(names) => names.iter().map(String::as_str).collect(),
+        };
+        let known = || entry.guards.iter().map(|it| it.name().replace(' ', "-"));
+        if let Some(asked) =
+            asked.iter().find(|it| **it != "all" && !known().any(|name| name == **it))
+        {
+            let all: Vec<String> = known().collect();
+            return Err(unknown("lemma", asked, all.iter().map(String::as_str)));
+        }
+        let is_asked = |it: &&Guard<NodeOf<Q>>| {
+            asked.contains(&"all") || asked.contains(&it.name().replace(' ', "-").as_str())
+        };
+        Ok((entry, entry.guards.iter().filter(is_asked).cloned().collect()))
     }
 
     fn node(

@@ -4,4 +4,4 @@ mod load;
 mod report;
 mod simplex;
 
-pub use report::{Asked, Report, assignment};
+pub use report::{Asked, Report, assignment, conditions_in_words, of_maekawa};

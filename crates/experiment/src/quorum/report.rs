@@ -233,8 +233,36 @@ fn in_words(it: &Conditions) -> String {
     }
 }
 
-/// The same for programs.
-fn of_maekawa(it: &Conditions) -> Value {
+/// What each of the conditions says, and who is to blame if it does not hold.
+pub fn conditions_in_words(it: &Conditions) -> [(&'static str, Option<String>); 4] {
+    const MOST: usize = 10;
+    let listed = || {
+        let more = if it.outside.len() > MOST { ", …" } else { "" };
+        let names: Vec<String> = it.outside.iter().take(MOST).map(ToString::to_string).collect();
+        names.join(", ") + more
+    };
+    let uneven = |(low, high): (usize, usize), (least, most): (NodeId, NodeId)| {
+        (low < high).then_some((low, high, least, most))
+    };
+    let sizes = uneven(it.sizes, it.smallest_of).map(|(low, high, least, most)| {
+        format!("that of node {least} has {low}, that of node {most} has {high}")
+    });
+    let memberships = uneven(it.memberships, it.rarest).map(|(low, high, least, most)| {
+        format!("node {least} is in {low}, node {most} is in {high}")
+    });
+    [
+        (
+            "any two sets meet",
+            it.apart.map(|(one, other)| format!("those of nodes {one} and {other} do not")),
+        ),
+        ("every node is in its own set", (it.outsiders > 0).then(|| format!("not {}", listed()))),
+        ("all sets are of one size", sizes),
+        ("every node is in as many sets", memberships),
+    ]
+}
+
+/// Maekawa's conditions, for programs.
+pub fn of_maekawa(it: &Conditions) -> Value {
     let [meet, own, equal_size, equal_work] = it.hold();
     json!({
         "any_two_meet": meet,
@@ -244,6 +272,8 @@ fn of_maekawa(it: &Conditions) -> Value {
         "sizes": it.sizes,
         "memberships": it.memberships,
         "shared": it.shared,
+        "apart": it.apart.map(|(one, other)| [one.0, other.0]),
+        "outside": it.outside.iter().map(|id| id.0).collect::<Vec<_>>(),
     })
 }
 

@@ -167,8 +167,8 @@ where
     }
 
     /// How long a message takes, unless something goes wrong.
-    pub(crate) fn draw_latency(&mut self) -> u64 {
-        self.links.draw(&mut self.random)
+    pub(crate) fn draw_latency(&mut self, from: NodeId, to: NodeId) -> u64 {
+        self.links.draw(from, to, &mut self.random)
     }
 
     /// When a message arrives that is passed on from link to link.
@@ -193,9 +193,11 @@ where
     ) -> Option<Fate> {
         let Self { routes, links, random, faults, events, .. } = self;
         let routes = routes.as_mut()?;
-        Some(routes.travel((letter.from, to), (*events, letter.message), messages, || Fate {
-            takes_ns: links.draw(random),
-            is_lost: faults.as_deref_mut().is_some_and(&loses),
+        Some(routes.travel((letter.from, to), (*events, letter.message), messages, |from, to| {
+            Fate {
+                takes_ns: links.draw(from, to, random),
+                is_lost: faults.as_deref_mut().is_some_and(&loses),
+            }
         }))
     }
 

@@ -96,7 +96,7 @@ where
     ) {
         let (seq, from, sent_ns) = (self.queue.next_number(), letter.from, self.now_ns);
         let way = self.travel(to, &letter, messages, |injector| injector.link_loses(sent_ns));
-        let in_ns = way.map_or_else(|| self.draw_latency(), |way| way.takes_ns);
+        let in_ns = way.map_or_else(|| self.draw_latency(from, to), |way| way.takes_ns);
         let Self { faults: Some(injector), links, now_ns, .. } = self else { return };
         let now_ns = *now_ns;
         let slowed_ns = injector.slowed_ns(in_ns, from, to);

@@ -115,3 +115,37 @@ impl Mistake<Singhal> for StaircaseBelieved {
         }
     }
 }
+
+/// At an exit the lower number is believed; and, as published, the token is believed at the exit
+/// only.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OlderBelieved;
+
+impl Mistake<Singhal> for OlderBelieved {
+    fn on_command(
+        self,
+        node: &mut Singhal,
+        command: Command,
+        fx: &mut impl Effects<Singhal>,
+    ) -> Result<(), Refused> {
+        if let (Command::Release, Phase::Inside(token)) = (command, &mut node.phase) {
+            let own = node.known[node.me.index()];
+            for (ours, theirs) in node.known.iter_mut().zip(&mut token.0) {
+                let older = if ours.number < theirs.number { *ours } else { *theirs };
+                (*ours, *theirs) = (older, older);
+            }
+            node.known[node.me.index()] = own;
+        }
+        node.on_command(command, fx)
+    }
+
+    fn on_message(
+        self,
+        node: &mut Singhal,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<Singhal>,
+    ) {
+        AsPublished.on_message(node, from, message, fx);
+    }
+}

@@ -3,4 +3,5 @@
 pub(super) mod locking;
 pub mod majority_votes;
 pub mod singhal;
+pub mod singhal_order;
 pub mod token_ring;

@@ -83,7 +83,7 @@ impl Simulated for Detection {
     /// not taken back by the next heartbeat.
     fn complaint(scenario: &Scenario, tally: &Tally) -> Option<String> {
         scenario.allowed()?;
-        let longest = jitter(scenario.environment.latency)?.longest;
+        let longest = jitter(&scenario.environment.latency)?.longest;
         let setup = &scenario.setup;
         let heard = setup.beat.saturating_add(setup.late).saturating_add(longest);
         let (at, of, since_ns) = tally.oldest_wrong()?;

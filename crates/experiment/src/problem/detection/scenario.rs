@@ -7,11 +7,12 @@ use vorrang_algorithms::card::{About, Quantity, Span};
 use vorrang_algorithms::detection::card::{Card, DETECTION, Jitter, MESSAGES, MISTAKES, Setting};
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_protocol::show_duration_ns;
-use vorrang_sim::{Distribution, Fault, Faults};
+use vorrang_sim::{Fault, Faults};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
+use crate::latency::Latency;
 use crate::net_defaults::Pace;
 use crate::options::RunArgs;
 use crate::problem::Scene;
@@ -96,7 +97,7 @@ impl Scenario {
 
     /// How often each may be wrong about each, if there is a saying.
     pub(crate) fn allowed(&self) -> Option<u32> {
-        let jitter = jitter(self.environment.latency).filter(|_| !self.is_real)?;
+        let jitter = jitter(&self.environment.latency).filter(|_| !self.is_real)?;
         let is_kept = self.trouble() < OtherFaults::Unseen && !self.environment.is_reliable;
         (self.card.terms.mistakes)(&self.setup, jitter).filter(|_| is_kept)
     }
@@ -106,7 +107,7 @@ impl Scenario {
         let crashes = self.environment.faults.iter().flat_map(Faults::crashes);
         let crashes = crashes.map(|(at_ns, node)| (node, Duration::from_nanos(at_ns))).collect();
         let is_plain = self.trouble() == OtherFaults::Nothing && !self.environment.is_reliable;
-        let jitter = jitter(self.environment.latency);
+        let jitter = jitter(&self.environment.latency);
         (is_plain && !self.is_real).then_some(Setting { setup, lasts, jitter, crashes })
     }
 
@@ -155,12 +156,8 @@ impl Scenario {
 }
 
 /// How long messages take, if there is a bound.
-pub(super) fn jitter(latency: Distribution) -> Option<Jitter> {
-    let (shortest, longest) = match latency {
-        Distribution::Constant(ns) => (ns, ns),
-        Distribution::Uniform(from, to) => (from, to),
-        Distribution::Exponential(_) => return None,
-    };
+pub(super) fn jitter(latency: &Latency) -> Option<Jitter> {
+    let (shortest, longest) = (latency.shortest_ns(), latency.longest_ns()?);
     let (shortest, longest) = (Duration::from_nanos(shortest), Duration::from_nanos(longest));
     Some(Jitter { longest, spread: longest.saturating_sub(shortest) })
 }
@@ -206,7 +203,7 @@ impl Scenario {
         };
         // In the exponential distribution, one in ten million million takes longer.
         let mean_ns = self.environment.latency.mean_ns() as u64;
-        let longest = jitter(self.environment.latency)
+        let longest = jitter(&self.environment.latency)
             .map_or(Duration::from_nanos(mean_ns.saturating_mul(30)), |it| it.longest);
         // On a real network that is no worse than it seems, a margin is soon long enough.
         let mistakes = if self.is_real { Some(3) } else { self.allowed() };

@@ -7,7 +7,7 @@ use vorrang_algorithms::card::{About, Order, Quantity, Span};
 use vorrang_algorithms::election::card::{COUNTED, Card, DURATION, MESSAGES, Setting};
 use vorrang_algorithms::setup::Setup;
 use vorrang_protocol::{NodeId, NodeSet, show_duration_ns};
-use vorrang_sim::{Distribution, Fault, Faults};
+use vorrang_sim::{Fault, Faults};
 
 use super::question;
 use crate::environment::Environment;
@@ -98,12 +98,9 @@ impl Scenario {
         // Over a real network, the second caller may have heard of the first.
         let at_once = !self.is_real || self.initiators.len() == 1 || self.card.terms.everyone_calls;
         let believes = self.setup.within.as_nanos();
-        let lockstep = match environment.latency {
-            Distribution::Constant(ns) => {
-                ns > 0 && (!assumes.timely || u128::from(ns) == believes) && !self.is_real
-            }
-            Distribution::Uniform(..) | Distribution::Exponential(_) => false,
-        };
+        let lockstep = environment.latency.constant_ns().is_some_and(|ns| {
+            ns > 0 && (!assumes.timely || u128::from(ns) == believes) && !self.is_real
+        });
         let mut initiators: Vec<NodeId> = self.initiators.iter().copied().map(NodeId).collect();
         initiators.sort_unstable();
         let setup = self.setup.clone();

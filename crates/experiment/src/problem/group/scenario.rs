@@ -162,7 +162,7 @@ impl Scenario {
     /// The theory of a quantity, if it covers the run: constant latency, and no fault but one
     /// crash.
     pub(crate) fn theory(&self, of: Quantity, tally: &Tally) -> Option<Span> {
-        let latency = self.environment.latency;
+        let latency = &self.environment.latency;
         // Else what was sent is sent again before it can have been heard of.
         let is_quick = 2.0 * latency.mean_ns() < self.setup.beat.as_nanos() as f64;
         let is_constant = latency.is_constant() && latency.mean_ns() > 0.0;

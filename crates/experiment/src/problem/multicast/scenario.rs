@@ -106,7 +106,7 @@ impl Scenario {
     /// others, if there are no false retransmissions.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
         let setting = self.setting()?;
-        let latency = self.environment.latency;
+        let latency = &self.environment.latency;
         let is_constant = latency.is_constant() && latency.mean_ns() > 0.0 && !self.is_real;
         let is_timely = self.is_real || self.environment.is_within(&self.setup);
         let has_room = self.every.mean_ns() > 0.0;

@@ -39,6 +39,9 @@ pub(super) fn turns_in_words(card: &Card, turns: &Turns) -> String {
     if !turns.stay.is_empty() {
         let _ = write!(text, ", {} staying", list(&turns.stay));
     }
+    if turns.one_at_a_time {
+        text.push_str(", one at a time");
+    }
     text
 }
 

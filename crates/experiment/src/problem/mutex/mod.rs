@@ -30,7 +30,7 @@ use crate::options::views::takes;
 use crate::options::{CALM, RunArgs};
 use crate::problem::{
     Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, Faulted, InitialRoles,
-    Nodes, Question, Role, Simulated, Stepped,
+    Nodes, Past, Question, Role, Simulated, Stepped,
 };
 use vorrang_workload::mutex::{Users, Uses};
 
@@ -205,8 +205,11 @@ impl Checked for Mutex {
         question(card, flaw.and_then(|name| card.flaw(name)), args)
     }
 
-    fn asks_of_stamps(args: &CheckArgs) -> bool {
-        args.mutex.property.contains(&Property::Stamps)
+    fn asks_of_the_past(args: &CheckArgs) -> Option<Past<'_>> {
+        if args.mutex.property.contains(&Property::Stamps) {
+            return Some(Past::Stamps);
+        }
+        (!args.mutex.lemma.is_empty()).then_some(Past::Lemmas(&args.mutex.lemma))
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn question(
     let (besides, mut remarks) = besides(card, shown, &setup, &args.mutex)?;
     check_scope::warn_of_vacuity(card, &setup, &turns, &besides, &mut remarks);
     let asking = turns.entries.iter().filter(|entries| **entries > 0).count();
-    if flaw.is_none() && card.assumes.one_at_a_time && asking > 1 {
+    if flaw.is_none() && card.assumes.one_at_a_time && asking > 1 && !turns.one_at_a_time {
         let name = card.name;
         remarks.warnings.push(format!("{name} assumes that requests come one at a time"));
     }
@@ -54,6 +54,9 @@ pub(super) fn question(
     let only = args.mutex.only;
     let mut line = args.line(&about, &setup, order);
     turns.add_to(&mut line, card);
+    if !args.mutex.lemma.is_empty() {
+        line.option("lemma", args.mutex.lemma.join(","));
+    }
     let asked = [
         (besides.ordering, "ordering"),
         (besides.bypass.is_some(), "no-starvation"),
@@ -124,6 +127,8 @@ pub(super) struct Turns {
     pub(super) stay: Vec<u32>,
     /// The nodes that ask, lowest first, if that was said.
     pub(super) requesters: Vec<u32>,
+    /// Whether a node asks only when all others are done.
+    pub(super) one_at_a_time: bool,
 }
 
 impl Turns {
@@ -168,7 +173,15 @@ impl Turns {
             (stay, _) => stay.to_vec(),
         };
         check_stay(&stay, &entries)?;
-        Ok(Self { entries, claims, stay, requesters })
+        let one_at_a_time = own.one_at_a_time;
+        if one_at_a_time && card.terms.perpetual {
+            return Err(Failure::usage(format!(
+                "--one-at-a-time: messages of {} travel even if nobody wants in, so that there is \
+                 never a rest in which one could ask",
+                card.name
+            )));
+        }
+        Ok(Self { entries, claims, stay, requesters, one_at_a_time })
     }
 
     /// Whether some node asks for ever.
@@ -191,12 +204,17 @@ impl Turns {
         if !self.stay.is_empty() {
             line.option("stay", list(&self.stay));
         }
+        if self.one_at_a_time {
+            line.flag("one-at-a-time");
+        }
     }
 
     fn plan(&self) -> Plan<Command> {
         let asks = self.claims.iter().copied().map(Command::Acquire);
         let stay: Vec<NodeId> = self.stay.iter().copied().map(NodeId).collect();
-        Plan::turns_with(self.entries.iter().copied().zip(asks), &Command::Release, &stay)
+        let plan =
+            Plan::turns_with(self.entries.iter().copied().zip(asks), &Command::Release, &stay);
+        if self.one_at_a_time { plan.one_at_a_time() } else { plan }
     }
 }
 

@@ -193,7 +193,7 @@ impl Scenario {
         stay: Distribution,
         is_known: bool,
     ) -> Option<Span> {
-        let latency = self.environment.latency;
+        let latency = &self.environment.latency;
         let at = |load| {
             let hold =
                 if latency.mean_ns() > 0.0 { stay.mean_ns() / latency.mean_ns() } else { 0.0 };

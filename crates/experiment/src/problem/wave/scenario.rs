@@ -43,7 +43,7 @@ impl Scenario {
     /// The theory of a quantity, if any: none with faults, and for times only if every message
     /// takes T.
     pub(crate) fn theory(&self, of: Quantity) -> Option<Span> {
-        let latency = self.environment.latency;
+        let latency = &self.environment.latency;
         let is_plain = latency.is_constant() && latency.mean_ns() > 0.0;
         let speaks = !self.environment.is_altered() && (is_plain || !of.is_time);
         self.card.cost(of, &self.setting).filter(|_| speaks)

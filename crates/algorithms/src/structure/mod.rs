@@ -20,6 +20,8 @@
 //! assert!(why.0.contains("nodes 1 and 2"), "{why}");
 //! ```
 
+pub mod bounds;
+
 use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::sync::Arc;
@@ -80,7 +82,7 @@ impl Structures {
         match self {
             // Safe by construction: a common node, all nodes, or a quorum system.
             Self::Central | Self::Lamport | Self::RicartAgrawala | Self::Maekawa => Ok(sets),
-            Self::Sets(_) => check(&sets)
+            Self::Sets(_) => safety(&sets)
                 .map_err(|why| Unfit(format!("--structure {}: {why}", self.in_short())))
                 .map(|()| sets),
         }
@@ -120,12 +122,23 @@ impl Structures {
                         self.in_short()
                     )));
                 }
+                are_nodes(sets)
+                    .map_err(|why| Unfit(format!("--structure {}: {why}", self.in_short())))?;
                 sets.to_vec()
             }
         })
     }
 
-    fn in_short(&self) -> String {
+    /// For how many nodes it is, if it says so.
+    pub fn nodes(&self) -> Option<u32> {
+        match self {
+            Self::Sets(sets) => Some(sets.len() as u32),
+            Self::Central | Self::Lamport | Self::RicartAgrawala | Self::Maekawa => None,
+        }
+    }
+
+    /// As it is written, but for a list of sets, of which only the number is told.
+    pub fn in_short(&self) -> String {
         match self {
             Self::Sets(sets) => format!("of {} sets", sets.len()),
             Self::Central | Self::Lamport | Self::RicartAgrawala | Self::Maekawa => {
@@ -135,18 +148,32 @@ impl Structures {
     }
 }
 
-/// Sanders' theorem: of any two nodes, both inform a common one, or each asks the other. The second
-/// is worth something only if both also inform themselves, so that each knows when it is inside.
-fn check(sets: &[Sets]) -> Result<(), String> {
+/// Every node asks somebody, and all of them are there.
+fn are_nodes(sets: &[Sets]) -> Result<(), String> {
     let group = Group::of(sets.len() as u32);
+    let last = group.size() - 1;
     for (id, Sets { asks, informs }) in group.members().zip(sets) {
         if asks.is_empty() {
             return Err(format!("node {id} asks nobody"));
         }
-        if let Some(stranger) = asks.iter().find(|&&it| !group.contains(it)) {
-            let last = group.size() - 1;
-            return Err(format!("node {id} asks node {stranger}: the last node is {last}"));
+        for (set, verb) in [(asks, "asks"), (informs, "informs")] {
+            if let Some(stranger) = set.iter().find(|&&it| !group.contains(it)) {
+                return Err(format!("node {id} {verb} node {stranger}: the last node is {last}"));
+            }
         }
+    }
+    Ok(())
+}
+
+/// Sanders' theorem: of any two nodes, both inform a common one, or each asks the other. The second
+/// is worth something only if both also inform themselves, so that each knows when it is inside.
+///
+/// # Errors
+///
+/// If some two are not kept apart so: which could be inside together, or who is informed unasked.
+pub fn safety(sets: &[Sets]) -> Result<(), String> {
+    let group = Group::of(sets.len() as u32);
+    for (id, Sets { asks, informs }) in group.members().zip(sets) {
         if let Some(unasked) = informs.iter().find(|it| asks.binary_search(it).is_err()) {
             return Err(format!("node {id} informs node {unasked}, which it does not ask"));
         }
@@ -286,6 +313,10 @@ mod tests {
         assert_eq!(
             why("sets:0-5,0", 2),
             "--structure of 2 sets: node 0 asks node 5: the last node is 1"
+        );
+        assert_eq!(
+            why("sets:0/5,0", 2),
+            "--structure of 2 sets: node 0 informs node 5: the last node is 1"
         );
         assert_eq!(
             why(EXAMPLE, 5),
