@@ -26,8 +26,8 @@ use crate::group::{GroupCommunication, virtual_synchrony};
 pub use crate::listing::{Listed, Register, unknown};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
-    CausalByFifoOnly, DeliveredBeforeStable, FreedWhenOneHasIt, NoDuplicateFilter,
-    NoIgnoreInterval, NoSessions, ONE_BACK_OFF,
+    CausalByFifoOnly, DeliveredBeforeStable, EVERY_GAP_IS_ASKED_FOR, FreedWhenOneHasIt,
+    NoDuplicateFilter, NoIgnoreInterval, NoSessions, ONE_BACK_OFF, SuppressedForEver,
 };
 use crate::multicast::nack::Nack;
 use crate::multicast::srm::Srm;
@@ -400,6 +400,8 @@ impl Listed for Multicast {
         into.flaw(card, "no-duplicate-filter", correct().with(&NoDuplicateFilter));
         let flawed = correct().with(&NoIgnoreInterval).guarded(ONE_BACK_OFF);
         into.flaw(card, "no-ignore-interval", flawed);
+        let flawed = correct().with(&SuppressedForEver).guarded(EVERY_GAP_IS_ASKED_FOR);
+        into.flaw(card, "suppressed-for-ever", flawed);
     }
 }
 

@@ -209,6 +209,63 @@ pub const ONE_BACK_OFF_KEPT: &[Invariant<Ordered<Srm>>] = &[Invariant {
     holds: |at| one_back_off((0..at.size() as u32).map(|id| &at.node(NodeId(id)).carrier)),
 }];
 
+/// A member that hears the request of another leaves the message to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SuppressedForEver;
+
+impl Mistake<Ordered<Srm>> for SuppressedForEver {
+    fn on_message(
+        self,
+        node: &mut Ordered<Srm>,
+        from: NodeId,
+        message: Message<srm::Message>,
+        fx: &mut impl Effects<Ordered<Srm>>,
+    ) {
+        let asked = match &message {
+            Message::Carried(srm::Message::Request { of, .. }) => Some(*of),
+            Message::Carried(
+                srm::Message::Data { .. } | srm::Message::Repair { .. } | srm::Message::Session(_),
+            )
+            | Message::Mail(_) => None,
+        };
+        node.on_message(from, message, fx);
+        if let Some(of) = asked {
+            node.carrier.found(of, fx);
+        }
+    }
+}
+
+/// A member asks for whatever it knows to be missing: the lemma on which it rests that a request
+/// which was suppressed is made after all if no repair comes.
+fn every_gap_is_asked_for<'a>(carriers: impl Iterator<Item = &'a Srm>) -> Result<(), String> {
+    for carrier in carriers {
+        for (&from, stream) in carrier.streams.iter().filter(|it| *it.0 != carrier.me) {
+            let is_left = |number: &u64| !stream.missing.contains_key(number);
+            if let Some(number) = stream.inbox.missing(stream.below).find(is_left) {
+                let (me, of) = (carrier.me, Id { from, number });
+                return Err(format!("node {me} knows that it misses {of} and never asks for it"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same as an invariant, of those who make the mistake.
+pub const EVERY_GAP_IS_ASKED_FOR: &[Invariant<Flawed<Ordered<Srm>>>] = &[Invariant {
+    name: "every gap is asked for",
+    holds: |at| {
+        every_gap_is_asked_for((0..at.size() as u32).map(|id| &at.node(NodeId(id)).node().carrier))
+    },
+}];
+
+/// The same, of those who do not.
+pub const EVERY_GAP_IS_ASKED_FOR_KEPT: &[Invariant<Ordered<Srm>>] = &[Invariant {
+    name: "every gap is asked for",
+    holds: |at| {
+        every_gap_is_asked_for((0..at.size() as u32).map(|id| &at.node(NodeId(id)).carrier))
+    },
+}];
+
 /// Messages do not carry their causes: delivery is in FIFO order only.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct CausalByFifoOnly;

@@ -280,6 +280,13 @@ const FLAWS: &[Flaw] = &[
         breaks: "one back-off a round",
         shown_by: Demonstration::of(&[1, 0, 0]).losing(2),
     },
+    Flaw {
+        name: "suppressed-for-ever",
+        what: "a member that hears the request of another leaves the message to it, instead of \
+               waiting for longer: if the repair is lost to it, it never asks",
+        breaks: "every gap is asked for",
+        shown_by: Demonstration::of(&[1, 0, 0]).losing(2),
+    },
 ];
 
 #[cfg(test)]

@@ -1,19 +1,25 @@
 //! Reliable multicast: every carrier under every order, with losses and duplicates.
 
 use std::num::{NonZeroU32, NonZeroUsize};
+use std::time::Duration;
 
+use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::multicast::ack::Ack;
 use vorrang_algorithms::multicast::carrier::Carrier;
-use vorrang_algorithms::multicast::flaws::ONE_BACK_OFF_KEPT;
+use vorrang_algorithms::multicast::flaws::{
+    EVERY_GAP_IS_ASKED_FOR_KEPT, ONE_BACK_OFF_KEPT, SuppressedForEver,
+};
 use vorrang_algorithms::multicast::nack::Nack;
 use vorrang_algorithms::multicast::spec::Deliveries;
 use vorrang_algorithms::multicast::srm::Srm;
-use vorrang_algorithms::multicast::{Command, Ordered, Text};
-use vorrang_algorithms::setup::{Distances, Ordering, Setup, Tail};
+use vorrang_algorithms::multicast::{Command, Notice, Ordered, Text};
+use vorrang_algorithms::setup::{Distances, Ordering, Setup, Tail, Waits};
 use vorrang_check::{
-    Ask, Bounds, Demands, Faults, Links, Order, Outcome, Plan, System, Walks, explore, walk,
+    Ask, Bounds, Demands, Faults, Links, Order, Outcome, Plan, Report, Run, System, explore,
+    explore_after,
 };
-use vorrang_protocol::{Group, Protocol};
+use vorrang_protocol::{Group, Invariant, Message as _, NodeId, Protocol, Situation};
+use vorrang_trace::Stage;
 
 fn setup(casts: &[u32], ordering: Ordering) -> Setup {
     let mut setup = Setup::new(Group::of(casts.len() as u32));
@@ -41,7 +47,7 @@ fn system<C: Carrier>(
 }
 
 /// The number of states, or what is wrong.
-fn explored<P: Protocol<Command = Command, Notice = vorrang_algorithms::multicast::Notice>>(
+fn explored<P: Protocol<Command = Command, Notice = Notice>>(
     system: &System<P, Deliveries>,
 ) -> Result<u64, &'static str> {
     let bounds = Bounds::default().states(Some(2_000_000));
@@ -109,14 +115,110 @@ fn a_stop_signal_helps_against_as_many_losses_as_it_is_repeated() {
     assert!(lossy(Tail::Heartbeat, Tail::STOPS + 1).is_ok());
 }
 
+/// One member speaks to two, and requests and repairs wait for much less than a session does: the
+/// smallest system with suppressed requests that can be exhausted.
+fn quick_srm(losses: u8) -> System<Ordered<Srm>, Deliveries> {
+    let casts = [1, 0, 0];
+    let mut setup = setup(&casts, Ordering::Fifo);
+    setup.waits = Waits::Given([100, 100, 100, 0]);
+    let mut system = system::<Srm>(&casts, &setup, Faults::NONE.losses(losses));
+    system.links = Links::from(Order::Fifo).within(Duration::from_micros(1));
+    system
+}
+
+const TWO_LOSSES: &str = "cast 0\nlose 0->1 DATA(0)\nlose 0->2 DATA(0)";
+
+/// All that can follow a script, judged with these invariants too.
+fn explored_after<P>(
+    system: System<P, Deliveries>,
+    script: &str,
+    invariants: &'static [Invariant<P>],
+) -> Report<P>
+where
+    P: Protocol<Command = Command, Notice = Notice>,
+{
+    let mut stage = Stage::new(system.nodes.iter().cloned(), system.monitor.clone());
+    stage.play(script).unwrap();
+    let demands = system.demands.clone().invariants(invariants.iter());
+    let system = System { demands, ..system };
+    let bounds = Bounds::default().states(Some(2_000_000));
+    let explored = explore_after(&system, stage.prefix(), &bounds, NonZeroUsize::MIN, |_| {});
+    explored.unwrap().0
+}
+
+/// Whether a member has backed off while the request of another is under way, and none of its own.
+fn is_suppressed(at: &Situation<'_, Ordered<Srm>>, who: NodeId) -> bool {
+    let asks = |id| at.messages().any(|it| it.0 == id && it.2.kind_name() == "REQUEST");
+    let others = || at.up().map(|it| it.0).filter(|&id| id != who);
+    let backs_off = || format!("{:?}", at.node(who).state()).contains("ignores requests");
+    !asks(who) && others().any(asks) && backs_off()
+}
+
+/// Not a promise: whoever breaks it shows that it can happen.
+const NOBODY_IS_SUPPRESSED: &[Invariant<Ordered<Srm>>] = &[Invariant {
+    name: "nobody is suppressed",
+    holds: |at| match at.up().find(|it| is_suppressed(at, it.0)) {
+        Some((id, _)) => Err(format!("{id}")),
+        None => Ok(()),
+    },
+}];
+
+const NOBODY_HAS_IT: &[Invariant<Ordered<Srm>>] = &[Invariant {
+    name: "not all have it",
+    holds: |at| {
+        let has = |id| format!("{:?}", at.node(NodeId(id)).state().get("heard")).contains('1');
+        if has(1) && has(2) { Err(String::new()) } else { Ok(()) }
+    },
+}];
+
 #[test]
-fn whoever_misses_the_same_backs_off_once_a_round() {
-    let setup = setup(&[1, 0, 0], Ordering::Fifo);
-    let mut system = system::<Srm>(&[1, 0, 0], &setup, Faults::NONE.losses(2));
-    system.demands = system.demands.invariants(ONE_BACK_OFF_KEPT.iter());
-    let walks = Walks::new(3_000, 120, 1);
-    let report = walk(&system, &walks, &Bounds::default(), |_| {});
-    assert!(!matches!(report.outcome, Outcome::Violated { .. }), "{:?}", report.outcome);
+fn a_request_is_suppressed_only_where_two_miss_the_same() {
+    let one = explored_after(quick_srm(1), "", NOBODY_IS_SUPPRESSED);
+    assert_eq!(one.outcome, Outcome::Verified, "one loss shows no suppressed request");
+
+    let two = explored_after(quick_srm(2), "", NOBODY_IS_SUPPRESSED);
+    let Outcome::Violated { run, violation } = two.outcome else { panic!("{:?}", two.outcome) };
+    assert_eq!(violation.property, "nobody is suppressed");
+    let who = violation.what;
+    let taken = |run: &Run<Ordered<Srm>>| -> Vec<String> {
+        run.moves.iter().map(|it| it.step.to_string()).collect()
+    };
+    let asks = |run: &Run<Ordered<Srm>>| {
+        let own = format!("timer {who} Request(0/0)");
+        taken(run).iter().any(|step| step.starts_with(&own))
+    };
+    assert!(!asks(&run), "{:?}", taken(&run));
+    // From there on both get it, and the one that was suppressed has not asked.
+    let script = taken(&run).join("\n");
+    let rest = explored_after(quick_srm(2), &script, NOBODY_HAS_IT);
+    let Outcome::Violated { run: rest, .. } = rest.outcome else { panic!("{:?}", rest.outcome) };
+    assert!(!asks(&rest), "{:?}", taken(&rest));
+}
+
+/// Both lemmas hold where two have lost the same, and one of them where a third copy may be lost.
+#[test]
+fn whoever_misses_the_same_backs_off_once_a_round_and_asks_in_the_end() {
+    for (losses, invariants, states) in
+        [(2, ONE_BACK_OFF_KEPT, 6_479), (3, EVERY_GAP_IS_ASKED_FOR_KEPT, 0)]
+    {
+        let report = explored_after(quick_srm(losses), TWO_LOSSES, invariants);
+        assert_eq!((report.outcome, report.states), (Outcome::Verified, states));
+    }
+}
+
+/// It takes a third loss, of the repair to the one that was suppressed.
+#[test]
+fn whoever_leaves_its_request_to_another_may_never_get_it() {
+    let flawed = |losses| {
+        let System { nodes, plan, monitor, links, faults, .. } = quick_srm(losses);
+        let mistaken = |node| Flawed::new(node, &SuppressedForEver);
+        let nodes = nodes.into_iter().map(mistaken).collect();
+        let system = System { nodes, plan, monitor, links, faults, demands: Demands::default() };
+        explored_after(system, TWO_LOSSES, &[]).outcome
+    };
+    assert_eq!(flawed(2), Outcome::Verified);
+    let Outcome::Violated { violation, .. } = flawed(3) else { panic!("it never asks") };
+    assert_eq!(violation.property, "validity");
 }
 
 #[test]
