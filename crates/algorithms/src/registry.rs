@@ -27,7 +27,7 @@ pub use crate::listing::{Listed, Register, unknown};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
     CausalByFifoOnly, DeliveredBeforeStable, EVERY_GAP_IS_ASKED_FOR, FreedWhenOneHasIt,
-    NoDuplicateFilter, NoIgnoreInterval, NoSessions, ONE_BACK_OFF, SuppressedForEver,
+    NeverWidened, NoDuplicateFilter, NoIgnoreInterval, NoSessions, ONE_BACK_OFF, SuppressedForEver,
 };
 use crate::multicast::nack::Nack;
 use crate::multicast::srm::Srm;
@@ -402,6 +402,7 @@ impl Listed for Multicast {
         into.flaw(card, "no-ignore-interval", flawed);
         let flawed = correct().with(&SuppressedForEver).guarded(EVERY_GAP_IS_ASKED_FOR);
         into.flaw(card, "suppressed-for-ever", flawed);
+        into.flaw(card, "never-widened", correct().with(&NeverWidened));
     }
 }
 

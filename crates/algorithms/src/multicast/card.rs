@@ -1,5 +1,7 @@
 //! The card of a multicast algorithm.
 
+use core::time::Duration;
+
 use super::Multicast;
 use super::spec::Deliveries;
 use crate::card::{Quantity, Span};
@@ -103,6 +105,11 @@ pub struct Demonstration {
     pub losses: u8,
     /// How many messages may arrive twice.
     pub duplicates: u8,
+    /// How many members may crash.
+    pub crashes: u8,
+    /// How long a message takes at most, if that is less than the algorithm assumes: fewer things
+    /// are then under way at once.
+    pub timely: Option<Duration>,
     /// The set-up, where the theory depends on it.
     pub given: &'static [(Parameter, &'static str)],
 }
@@ -110,7 +117,7 @@ pub struct Demonstration {
 impl Demonstration {
     /// Members that speak so often.
     pub const fn of(casts: &'static [u32]) -> Self {
-        Self { casts, losses: 0, duplicates: 0, given: &[] }
+        Self { casts, losses: 0, duplicates: 0, crashes: 0, timely: None, given: &[] }
     }
 
     /// The same, with so many losses.
@@ -123,6 +130,18 @@ impl Demonstration {
     #[must_use]
     pub const fn doubling(self, duplicates: u8) -> Self {
         Self { duplicates, ..self }
+    }
+
+    /// The same, with so many crashes.
+    #[must_use]
+    pub const fn crashing(self, crashes: u8) -> Self {
+        Self { crashes, ..self }
+    }
+
+    /// The same, with messages that take no longer than this.
+    #[must_use]
+    pub const fn timely(self, within: Duration) -> Self {
+        Self { timely: Some(within), ..self }
     }
 
     /// The same, set up like this.

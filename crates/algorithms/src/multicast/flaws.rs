@@ -82,7 +82,7 @@ impl Mistake<Ordered<Srm>> for NoDuplicateFilter {
     ) {
         let said = match &message {
             Message::Carried(srm::Message::Data { number, body, .. }) => Some((from, number, body)),
-            Message::Carried(srm::Message::Repair { of, body }) => {
+            Message::Carried(srm::Message::Repair { of, body, .. }) => {
                 Some((of.from, &of.number, body))
             }
             Message::Carried(srm::Message::Request { .. } | srm::Message::Session(_))
@@ -232,6 +232,26 @@ impl Mistake<Ordered<Srm>> for SuppressedForEver {
         if let Some(of) = asked {
             node.carrier.found(of, fx);
         }
+    }
+}
+
+/// Every request goes to the neighbourhood, as if it were the first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NeverWidened;
+
+impl Mistake<Ordered<Srm>> for NeverWidened {
+    fn on_timer(
+        self,
+        node: &mut Ordered<Srm>,
+        timer: Timer<srm::Timer>,
+        fx: &mut impl Effects<Ordered<Srm>>,
+    ) {
+        if let Timer::Carrier(srm::Timer::Request(of)) = timer
+            && let Some(missing) = node.carrier.stream(of.from).missing.get_mut(&of.number)
+        {
+            missing.doublings = 0;
+        }
+        node.on_timer(timer, fx);
     }
 }
 

@@ -79,6 +79,8 @@ pub struct Setup {
     pub distances: Distances,
     /// From how many different waits one is drawn.
     pub draws: NonZeroU32,
+    /// How many links a request goes at first, if not to all.
+    pub scope: Option<NonZeroU32>,
     /// How many nodes found the group: those with the lowest numbers.
     pub founders: u32,
     /// The failure detector.
@@ -95,7 +97,7 @@ impl Setup {
     /// timers that are never late, coins for root contention, no time to gather, a heartbeat every
     /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
     /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
-    /// and a group that all have founded, who watch each other by heartbeats; two pieces
+    /// with requests to all, and a group that all have founded, who watch each other by heartbeats; two pieces
     /// of work for each.
     pub fn new(group: Group) -> Self {
         Self {
@@ -124,6 +126,7 @@ impl Setup {
             waits: Waits::Fixed,
             distances: Distances::Measured,
             draws: parameter::USUAL_DRAWS,
+            scope: None,
             founders: group.size(),
             detector: Detector::Heartbeats,
             work: group.size().saturating_mul(2),
@@ -207,6 +210,7 @@ mod tests {
             (Parameter::Waits, "2,0,1,0.5"),
             (Parameter::Distances, "known"),
             (Parameter::Draws, "7"),
+            (Parameter::Scope, "2"),
             (Parameter::Founders, "2"),
             (Parameter::Detector, "told"),
             (Parameter::Work, "9"),
@@ -221,7 +225,7 @@ mod tests {
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
                     --contention id --gather 2ms --beat 7ms --margin 300us --window 5 --tail stop \
-                    --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --founders 2 \
+                    --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --scope 2 --founders 2 \
                     --detector told --work 9";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
@@ -273,6 +277,10 @@ mod tests {
         assert_eq!(
             wrong("--nodes 3 --contention coin"),
             "--contention: 'coin' is not one of: wait, id"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --scope 0"),
+            "--scope: '0' is not a number from 1 to 1000000, nor all"
         );
         assert_eq!(wrong("--nodes 3 --founders 4"), "--founders: '4' is not a number from 1 to 3");
         assert_eq!(

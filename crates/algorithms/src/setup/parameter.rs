@@ -16,6 +16,8 @@ use crate::topology::ring::Ring;
 const MOST_WINDOW: u32 = 1 << 20;
 /// Finer than any difference that is seen.
 const MOST_DRAWS: u32 = 1_000_000;
+/// Longer than any way there is.
+const MOST_SCOPE: u32 = 1_000_000;
 pub(super) const USUAL_DRAWS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1000);
 
 /// More are not useful, and every token is a message in flight.
@@ -75,6 +77,8 @@ pub enum Parameter {
     Distances,
     /// From how many different waits one is drawn.
     Draws,
+    /// How far a request goes at first.
+    Scope,
     /// How many nodes found the group.
     Founders,
     /// The failure detector.
@@ -100,6 +104,9 @@ const DISTANCES: &str = "Whether distances to other members are measured or know
                          known [default: measured; known in a check]";
 const DRAWS: &str = "From how many different waits one is drawn, the shortest and the \
      longest included [default: 1001; 2 in a check]";
+const SCOPE: &str = "How many links a request goes at first, and the repair that answers it no \
+                     further than to all who may have heard it; if that brings nothing, the next \
+                     request goes to all: a number of links, or all [default: all]";
 const FOUNDERS: &str = "How many nodes found the group, those with the lowest numbers; others \
                         join when they ask to [default: all; all but one in a check]";
 const DETECTOR: &str = "The failure detector: heartbeats, or told (by the commands suspect, trust \
@@ -114,7 +121,7 @@ const QUORUM: &str = "The quorum system: plane, cyclic, grid, majority, weighted
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -139,6 +146,7 @@ impl Parameter {
         Self::Waits,
         Self::Distances,
         Self::Draws,
+        Self::Scope,
         Self::Founders,
         Self::Detector,
         Self::Work,
@@ -171,6 +179,7 @@ impl Parameter {
             Self::Waits => "waits",
             Self::Distances => "distances",
             Self::Draws => "draws",
+            Self::Scope => "scope",
             Self::Founders => "founders",
             Self::Detector => "detector",
             Self::Work => "work",
@@ -189,6 +198,7 @@ impl Parameter {
             Self::Greedy => "TIMES",
             Self::Arbitration | Self::Contention | Self::Tail => "RULE",
             Self::Window => "MESSAGES",
+            Self::Scope => "LINKS",
             Self::Waits => "FACTORS",
             Self::Distances | Self::Detector => "HOW",
             Self::Ring | Self::Ordering => "ORDER",
@@ -264,6 +274,7 @@ impl Parameter {
             Self::Waits => WAITS,
             Self::Distances => DISTANCES,
             Self::Draws => DRAWS,
+            Self::Scope => SCOPE,
             Self::Founders => FOUNDERS,
             Self::Detector => DETECTOR,
             Self::Work => WORK,
@@ -323,6 +334,7 @@ impl Parameter {
             Self::Waits => setup.waits = text.parse()?,
             Self::Distances => setup.distances = one_of(&Distances::ALL, Distances::name, text)?,
             Self::Draws => setup.draws = up_to(text, MOST_DRAWS)?,
+            Self::Scope => setup.scope = all_or_up_to(text, MOST_SCOPE)?,
             Self::Founders => setup.founders = up_to(text, group.size())?.get(),
             Self::Detector => setup.detector = one_of(&Detector::ALL, Detector::name, text)?,
             Self::Work => setup.work = up_to(text, MOST_WORK)?.get(),
@@ -357,6 +369,7 @@ impl Parameter {
             Self::Waits => setup.waits.to_string(),
             Self::Distances => setup.distances.name().to_string(),
             Self::Draws => setup.draws.to_string(),
+            Self::Scope => setup.scope.map_or_else(|| ALL.to_string(), |it| it.to_string()),
             Self::Founders => setup.founders.to_string(),
             Self::Detector => setup.detector.name().to_string(),
             Self::Work => setup.work.to_string(),
@@ -367,6 +380,16 @@ impl Parameter {
 fn up_to(text: &str, most: u32) -> Result<NonZeroU32, String> {
     let number = text.parse::<NonZeroU32>().ok().filter(|number| number.get() <= most);
     number.ok_or_else(|| format!("'{text}' is not a number from 1 to {most}"))
+}
+
+/// The word for no limit.
+const ALL: &str = "all";
+
+fn all_or_up_to(text: &str, most: u32) -> Result<Option<NonZeroU32>, String> {
+    if text == ALL {
+        return Ok(None);
+    }
+    up_to(text, most).map(Some).map_err(|why| format!("{why}, nor {ALL}"))
 }
 
 fn time(text: &str) -> Result<Duration, String> {
