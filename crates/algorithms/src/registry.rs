@@ -27,7 +27,8 @@ pub use crate::listing::{Listed, Register, unknown};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
     CausalByFifoOnly, DeliveredBeforeStable, EVERY_GAP_IS_ASKED_FOR, FreedWhenOneHasIt,
-    NeverWidened, NoDuplicateFilter, NoIgnoreInterval, NoSessions, ONE_BACK_OFF, SuppressedForEver,
+    GapNotReported, GoneNotSaid, NeverWidened, NoDuplicateFilter, NoIgnoreInterval, NoSessions,
+    ONE_BACK_OFF, SuppressedForEver,
 };
 use crate::multicast::nack::Nack;
 use crate::multicast::srm::Srm;
@@ -392,6 +393,8 @@ impl Listed for Multicast {
         into.flaw(card, "no-tail-detection", correct());
         into.flaw(card, "no-duplicate-filter", correct().with(&NoDuplicateFilter));
         into.flaw(card, "freed-when-one-has-it", correct().with(&FreedWhenOneHasIt));
+        into.flaw(card, "gap-not-reported", correct().with(&GapNotReported));
+        into.flaw(card, "gone-not-said", correct().with(&GoneNotSaid));
 
         let card = &srm::CARD;
         let correct = multicast::recipe::<Srm>;

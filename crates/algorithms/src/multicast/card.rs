@@ -154,6 +154,6 @@ impl Demonstration {
 impl Card {
     /// The monitor of its promises.
     pub fn watch(&self, setup: &Setup) -> Deliveries {
-        Deliveries::new(setup.group, setup.ordering)
+        Deliveries::new(setup.group, setup.ordering).keeping(setup.history)
     }
 }

@@ -137,6 +137,49 @@ impl Mistake<Ordered<Nack>> for FreedWhenOneHasIt {
     }
 }
 
+/// What is gone is skipped, and nobody is told.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct GapNotReported;
+
+impl Mistake<Ordered<Nack>> for GapNotReported {
+    fn on_message(
+        self,
+        node: &mut Ordered<Nack>,
+        from: NodeId,
+        message: Message<nack::Message>,
+        fx: &mut impl Effects<Ordered<Nack>>,
+    ) {
+        if let Message::Carried(nack::Message::Gone { first, .. }) = &message
+            && let Some(stream) = node.carrier.streams.get_mut(&from)
+            && stream.inbox.early.is_empty()
+            && stream.inbox.next < *first
+        {
+            stream.inbox.next = *first;
+            node.heard[from.index()] = *first;
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+/// A request for something that was dropped is ignored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct GoneNotSaid;
+
+impl Mistake<Ordered<Nack>> for GoneNotSaid {
+    fn on_message(
+        self,
+        node: &mut Ordered<Nack>,
+        from: NodeId,
+        message: Message<nack::Message>,
+        fx: &mut impl Effects<Ordered<Nack>>,
+    ) {
+        match &message {
+            Message::Carried(nack::Message::Nack { first, .. }) if *first < node.carrier.first => {}
+            Message::Carried(_) | Message::Mail(_) => node.on_message(from, message, fx),
+        }
+    }
+}
+
 /// Senders do not repeat their highest number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoSessions;

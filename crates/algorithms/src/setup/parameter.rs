@@ -69,6 +69,8 @@ pub enum Parameter {
     Window,
     /// How a loss of the last message is found out.
     Tail,
+    /// How many of its messages a sender keeps that does not know its receivers.
+    History,
     /// In which order messages are delivered.
     Ordering,
     /// How long to wait before asking and before repairing.
@@ -95,6 +97,10 @@ const WINDOW: &str = "How many unacknowledged messages a sender may have: its fl
 const TAIL: &str = "How the loss of the last message is detected: heartbeat (the sender repeats \
                     its highest sequence number until all have everything), stop (it does so three \
                     times) or none [default: heartbeat]";
+const HISTORY: &str = "How many of its last messages a sender keeps: it then need not know its \
+                       receivers and waits for none, and what a receiver asks for too late is a \
+                       gap that is reported to its application. A number, at most --window, or all \
+                       (what not all members are known to have) [default: all]";
 const ORDERING: &str = "In which order messages are delivered: fifo, causal, sequencer, token, \
      lamport or skeen; the last four are total [default: fifo]";
 const WAITS: &str = "How long to wait before requesting a missing message, and before repairing \
@@ -121,7 +127,7 @@ const QUORUM: &str = "The quorum system: plane, cyclic, grid, majority, weighted
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 29] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -142,6 +148,7 @@ impl Parameter {
         Self::Margin,
         Self::Window,
         Self::Tail,
+        Self::History,
         Self::Ordering,
         Self::Waits,
         Self::Distances,
@@ -175,6 +182,7 @@ impl Parameter {
             Self::Margin => "margin",
             Self::Window => "window",
             Self::Tail => "tail",
+            Self::History => "history",
             Self::Ordering => "ordering",
             Self::Waits => "waits",
             Self::Distances => "distances",
@@ -197,7 +205,7 @@ impl Parameter {
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
             Self::Arbitration | Self::Contention | Self::Tail => "RULE",
-            Self::Window => "MESSAGES",
+            Self::Window | Self::History => "MESSAGES",
             Self::Scope => "LINKS",
             Self::Waits => "FACTORS",
             Self::Distances | Self::Detector => "HOW",
@@ -270,6 +278,7 @@ impl Parameter {
             }
             Self::Window => WINDOW,
             Self::Tail => TAIL,
+            Self::History => HISTORY,
             Self::Ordering => ORDERING,
             Self::Waits => WAITS,
             Self::Distances => DISTANCES,
@@ -330,6 +339,7 @@ impl Parameter {
             },
             Self::Window => setup.window = up_to(text, MOST_WINDOW)?.get(),
             Self::Tail => setup.tail = one_of(&Tail::ALL, Tail::name, text)?,
+            Self::History => setup.history = all_or_up_to(text, MOST_WINDOW)?,
             Self::Ordering => setup.ordering = one_of(&Ordering::ALL, Ordering::name, text)?,
             Self::Waits => setup.waits = text.parse()?,
             Self::Distances => setup.distances = one_of(&Distances::ALL, Distances::name, text)?,
@@ -365,6 +375,7 @@ impl Parameter {
             Self::Margin => show_duration_ns(setup.margin.as_nanos() as u64),
             Self::Window => setup.window.to_string(),
             Self::Tail => setup.tail.name().to_string(),
+            Self::History => setup.history.map_or_else(|| ALL.to_string(), |it| it.to_string()),
             Self::Ordering => setup.ordering.name().to_string(),
             Self::Waits => setup.waits.to_string(),
             Self::Distances => setup.distances.name().to_string(),

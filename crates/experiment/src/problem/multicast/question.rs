@@ -1,7 +1,6 @@
 //! Reliable multicast: the question to the checker.
 
 use vorrang_algorithms::multicast::card::Card;
-use vorrang_algorithms::multicast::spec::Deliveries;
 use vorrang_algorithms::multicast::{Command, Multicast, Text};
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
@@ -78,7 +77,7 @@ pub(super) fn question(
         links,
         faults,
         fair: args.demand.fair,
-        properties: Deliveries::properties(setup.ordering).into_iter().map(str::to_owned).collect(),
+        properties: card.watch(&setup).properties().into_iter().map(str::to_owned).collect(),
         covers: format!("{said}, {around}"),
         remarks,
         line,
