@@ -27,8 +27,8 @@ pub use crate::listing::{Listed, Register, unknown};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
     CausalByFifoOnly, DeliveredBeforeStable, EVERY_GAP_IS_ASKED_FOR, FreedWhenOneHasIt,
-    GapNotReported, GoneNotSaid, NeverWidened, NoDuplicateFilter, NoIgnoreInterval, NoSessions,
-    ONE_BACK_OFF, SuppressedForEver,
+    GapNotReported, GoneNotSaid, NeverRemoved, NeverWidened, NoDuplicateFilter, NoIgnoreInterval,
+    NoSessions, ONE_BACK_OFF, SuppressedForEver,
 };
 use crate::multicast::nack::Nack;
 use crate::multicast::srm::Srm;
@@ -386,6 +386,7 @@ impl Listed for Multicast {
         into.flaw(card, "freed-when-one-has-it", correct().with(&FreedWhenOneHasIt));
         into.flaw(card, "causal-by-fifo-only", correct().with(&CausalByFifoOnly));
         into.flaw(card, "delivered-before-stable", correct().with(&DeliveredBeforeStable));
+        into.flaw(card, "never-removed", correct().with(&NeverRemoved));
 
         let card = &nack::CARD;
         let correct = multicast::recipe::<Nack>;
@@ -394,6 +395,7 @@ impl Listed for Multicast {
         into.flaw(card, "no-duplicate-filter", correct().with(&NoDuplicateFilter));
         into.flaw(card, "freed-when-one-has-it", correct().with(&FreedWhenOneHasIt));
         into.flaw(card, "gap-not-reported", correct().with(&GapNotReported));
+        into.flaw(card, "never-removed", correct().with(&NeverRemoved));
         into.flaw(card, "gone-not-said", correct().with(&GoneNotSaid));
 
         let card = &srm::CARD;
@@ -405,6 +407,7 @@ impl Listed for Multicast {
         into.flaw(card, "no-ignore-interval", flawed);
         let flawed = correct().with(&SuppressedForEver).guarded(EVERY_GAP_IS_ASKED_FOR);
         into.flaw(card, "suppressed-for-ever", flawed);
+        into.flaw(card, "never-removed", correct().with(&NeverRemoved));
         into.flaw(card, "never-widened", correct().with(&NeverWidened));
     }
 }

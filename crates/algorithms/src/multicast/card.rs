@@ -23,8 +23,13 @@ pub struct Terms {
 }
 
 /// The parameters of all algorithms.
-pub(super) const TAKES: &[Parameter] =
-    &[Parameter::Topology, Parameter::Within, Parameter::Window, Parameter::Ordering];
+pub(super) const TAKES: &[Parameter] = &[
+    Parameter::Topology,
+    Parameter::Within,
+    Parameter::Window,
+    Parameter::Tries,
+    Parameter::Ordering,
+];
 
 /// Control messages for every message of an application, in all.
 pub const CONTROL: Quantity = Quantity::number("control_per_multicast", "control per multicast");
@@ -154,6 +159,8 @@ impl Demonstration {
 impl Card {
     /// The monitor of its promises.
     pub fn watch(&self, setup: &Setup) -> Deliveries {
-        Deliveries::new(setup.group, setup.ordering).keeping(setup.history)
+        Deliveries::new(setup.group, setup.ordering)
+            .keeping(setup.history)
+            .owing_room(setup.tries.is_some())
     }
 }

@@ -180,6 +180,46 @@ impl Mistake<Ordered<Nack>> for GoneNotSaid {
     }
 }
 
+/// Who has crashed is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NeverRemoved;
+
+impl Mistake<Ordered<Ack>> for NeverRemoved {
+    fn on_timer(
+        self,
+        node: &mut Ordered<Ack>,
+        timer: Timer<ack::Resend>,
+        fx: &mut impl Effects<Ordered<Ack>>,
+    ) {
+        node.carrier.tries = None;
+        node.on_timer(timer, fx);
+    }
+}
+
+impl Mistake<Ordered<Nack>> for NeverRemoved {
+    fn on_timer(
+        self,
+        node: &mut Ordered<Nack>,
+        timer: Timer<nack::Timer>,
+        fx: &mut impl Effects<Ordered<Nack>>,
+    ) {
+        node.carrier.silence.most = None;
+        node.on_timer(timer, fx);
+    }
+}
+
+impl Mistake<Ordered<Srm>> for NeverRemoved {
+    fn on_timer(
+        self,
+        node: &mut Ordered<Srm>,
+        timer: Timer<srm::Timer>,
+        fx: &mut impl Effects<Ordered<Srm>>,
+    ) {
+        node.carrier.silence.most = None;
+        node.on_timer(timer, fx);
+    }
+}
+
 /// Senders do not repeat their highest number.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoSessions;

@@ -17,6 +17,7 @@ pub mod inbox;
 pub mod nack;
 pub mod ordered;
 pub mod ordering;
+mod silence;
 pub mod spec;
 pub mod srm;
 pub mod suppression;
@@ -42,7 +43,19 @@ use crate::setup::{Ordering, Unfit};
 pub(crate) fn recipe<C: Carrier>() -> Recipe<Ordered<C>> {
     Recipe::new(|setup| {
         setup.topology.graph(setup.group)?;
+        if let Some(tries) = setup.tries.filter(|_| setup.ordering != Ordering::Fifo) {
+            let order = setup.ordering.name();
+            return Err(Unfit(format!(
+                "--tries {tries}: only in fifo order does nobody wait for a crashed member, not in \
+                 --ordering {order}; see virtual-synchrony"
+            )));
+        }
         if let Some(history) = setup.history {
+            if setup.tries.is_some() {
+                return Err(Unfit(format!(
+                    "--history {history}: a sender that waits for nobody needs no --tries"
+                )));
+            }
             if setup.ordering != Ordering::Fifo {
                 let order = setup.ordering.name();
                 return Err(Unfit(format!(

@@ -41,7 +41,8 @@
 //! and asks for no more at a time; so N is at most a window. Gaps are known in fifo order only.
 //!
 //! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
-//! arrives eventually, and that no member crashes. Where messages are reordered, there seem to be
+//! arrives eventually, and that no member crashes; with `--tries R`, one that has not answered R
+//! heartbeats in a row is removed, as [with acknowledgements](super::ack). Where messages are reordered, there seem to be
 //! gaps, and some messages are sent twice.
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**
@@ -67,6 +68,7 @@ use super::gaps::message::numbers;
 pub use super::gaps::message::{Message, Timer};
 use super::inbox::{Arrival, Inbox};
 use super::ordered::{self, Ordered};
+use super::silence::Silence;
 use crate::card::{Assumes, Span};
 use crate::layer::reliable::Retries;
 use crate::setup::{Parameter, Setup, Tail};
@@ -87,6 +89,7 @@ pub struct Nack {
     pub(super) first: u64,
     /// How far each member has come, as far as is known.
     known: Vec<u64>,
+    pub(super) silence: Silence,
     /// How often it has said how far it has come, since the last message; up to the most that makes
     /// a difference.
     beats: u8,
@@ -247,11 +250,15 @@ impl Nack {
         }
         let was_last = *known == self.first;
         *known = upto;
-        if !was_last || self.history.is_empty() {
-            return;
+        if was_last && !self.history.is_empty() {
+            self.settle(fx);
         }
-        let others = self.group.others(self.me);
-        let all = others.map(|id| self.known[id.index()]).min().unwrap_or(next);
+    }
+
+    /// Drops what all have that are waited for.
+    fn settle(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
+        let others = self.others().filter(|&id| !self.silence.is_removed(id));
+        let all = others.map(|id| self.known[id.index()]).min().unwrap_or_else(|| self.next());
         while self.first < all && self.history.pop_front().is_some() {
             self.first += 1;
         }
@@ -300,6 +307,7 @@ impl Carrier for Nack {
             history: VecDeque::new(),
             first: 0,
             known: vec![0; setup.group.size() as usize],
+            silence: Silence::of(setup),
             beats: 0,
             streams: BTreeMap::new(),
             early: 0,
@@ -314,6 +322,9 @@ impl Carrier for Nack {
         let message = ordered::Message::Carried(Message::Data { number, body: body.clone() });
         fx.broadcast(self.others(), message);
         self.history.push_back(body);
+        if self.others().all(|id| self.silence.is_removed(id)) {
+            return self.settle(fx);
+        }
         if self.keeps.is_some_and(|most| self.history.len() > most.get() as usize) {
             self.history.pop_front();
             self.first += 1;
@@ -331,6 +342,7 @@ impl Carrier for Nack {
         up: &mut Up,
         fx: &mut impl Effects<Ordered<Self>>,
     ) {
+        self.silence.hear(from);
         match message {
             Message::Data { number, body } => self.on_data(from, (number, body), up, fx),
             Message::Nack { first, mask } => self.on_nack(from, (first, mask), fx),
@@ -347,6 +359,15 @@ impl Carrier for Nack {
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Ordered<Self>>) {
         match timer {
             Timer::Beat => {
+                let next = self.next();
+                let waited = self.others().filter(|id| self.known[id.index()] < next);
+                let waited: Vec<NodeId> = waited.collect();
+                if self.silence.try_again(waited.into_iter()) {
+                    self.settle(fx);
+                    if self.history.is_empty() {
+                        return;
+                    }
+                }
                 let beat = Message::Heartbeat(self.next());
                 fx.broadcast(self.others(), ordered::Message::Carried(beat));
                 self.beats = (self.beats + 1).min(Retries::MOST_DOUBLINGS as u8);
@@ -390,6 +411,7 @@ impl Carrier for Nack {
             .with("next number", self.first + self.history.len() as u64)
             .with("known", StateValue::vector(self.known.iter().copied()))
             .with("beats", self.beats)
+            .and(self.silence.state())
     }
 
     fn has_obligations(&self) -> bool {
@@ -414,6 +436,7 @@ pub const CARD: Card = Card {
         Parameter::Window,
         Parameter::Tail,
         Parameter::History,
+        Parameter::Tries,
         Parameter::Ordering,
     ],
     terms: Terms { data: &["DATA"], checked: &[1, 1, 0] },
@@ -462,6 +485,14 @@ const FLAWS: &[Flaw] = &[
                tell its application",
         breaks: "reported gaps",
         shown_by: Demonstration::of(&[2, 0]).losing(1).given(&[(Parameter::History, "1")]),
+    },
+    Flaw {
+        name: "never-removed",
+        what: "a member that has crashed is waited for: the window stays full for ever",
+        breaks: "room",
+        shown_by: Demonstration::of(&[1, 0])
+            .crashing(1)
+            .given(&[(Parameter::Window, "1"), (Parameter::Tries, "2")]),
     },
     Flaw {
         name: "gone-not-said",

@@ -11,6 +11,9 @@
 //! | `total order` | all members deliver in one order: each a beginning of it |
 //! | `reported gaps` | whoever skips a message says so, and only if its sender need not have it |
 //!
+//! Where members that are silent are removed (`--tries`), there is one more: `room`, a member that
+//! stays up and was told that its window is full is told of room again, whoever crashes.
+//!
 //! Where a sender keeps only its last messages (`--history`), a message that is reported as missing
 //! counts as delivered for all but `integrity`: a member delivers or reports whatever comes next,
 //! and reports none that is among the last so many of its sender.
@@ -40,6 +43,7 @@ const FIFO: &str = "fifo order";
 const CAUSAL: &str = "causal order";
 const TOTAL: &str = "total order";
 const GAPS: &str = "reported gaps";
+const ROOM: &str = "room";
 
 /// All properties.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -47,6 +51,8 @@ pub struct Deliveries {
     ordering: Ordering,
     /// How many of its last messages a sender keeps, if it may drop others.
     history: Option<NonZeroU32>,
+    /// Those who were told that there is no room, if it is owed to them.
+    full: Option<NodeSet>,
     up: NodeSet,
     /// Those who were down and came up again.
     reborn: NodeSet,
@@ -112,6 +118,7 @@ impl Deliveries {
         Self {
             ordering,
             history: None,
+            full: None,
             up: group.members().collect(),
             reborn: NodeSet::EMPTY,
             nodes: group.size(),
@@ -129,6 +136,12 @@ impl Deliveries {
         Self { history, ..self }
     }
 
+    /// The same, where nobody may wait for room for ever.
+    #[must_use]
+    pub fn owing_room(self, is_owed: bool) -> Self {
+        Self { full: is_owed.then_some(NodeSet::EMPTY), ..self }
+    }
+
     /// The names of what must hold.
     pub fn properties(&self) -> Vec<&'static str> {
         let ordering = self.ordering;
@@ -136,6 +149,7 @@ impl Deliveries {
         names.extend(ordering.is_causal().then_some(CAUSAL));
         names.extend(ordering.is_total().then_some(TOTAL));
         names.extend(self.history.map(|_| GAPS));
+        names.extend(self.full.as_ref().map(|_| ROOM));
         names
     }
 
@@ -339,7 +353,15 @@ impl Monitor for Deliveries {
                 }
                 self.on_missed(at, *from, (*first, *below))
             }
-            Notice::Full | Notice::Room => Ok(()),
+            Notice::Full | Notice::Room => {
+                if let Some(full) = &mut self.full {
+                    full.remove(at);
+                    if *notice == Notice::Full {
+                        full.insert(at);
+                    }
+                }
+                Ok(())
+            }
         }
     }
 
@@ -353,13 +375,21 @@ impl Monitor for Deliveries {
                 return Err(Violation { property, what });
             }
         }
-        Ok(())
+        match self.full.iter().flat_map(NodeSet::iter).next() {
+            Some(at) => {
+                let what = format!("node {at} never has room again");
+                Err(Violation { property: ROOM, what })
+            }
+            None => Ok(()),
+        }
     }
 
     fn obligations(&self) -> Vec<Obligation> {
         let debts =
             |to: NodeId| self.misses(to).map(move |(_, property)| Obligation { to, property });
         let mut owed: Vec<Obligation> = self.up.iter().flat_map(debts).collect();
+        let full = self.full.iter().flat_map(NodeSet::iter);
+        owed.extend(full.map(|to| Obligation { to, property: ROOM }));
         owed.sort_unstable();
         owed.dedup();
         owed
@@ -367,6 +397,9 @@ impl Monitor for Deliveries {
 
     fn on_crash(&mut self, at: NodeId) {
         self.up.remove(at);
+        if let Some(full) = &mut self.full {
+            full.remove(at);
+        }
     }
 
     fn on_restart(&mut self, at: NodeId) {
@@ -453,6 +486,23 @@ mod tests {
         cast(&mut monitor, 0);
         told(&mut monitor, 1, 0, 0).unwrap();
         assert_eq!(told(&mut monitor, 2, 0, 1), Err(FIFO));
+    }
+
+    #[test]
+    fn whoever_has_no_room_is_owed_some_unless_it_crashes() {
+        let say = |monitor: &mut Deliveries, notice| monitor.on_notice(NodeId(0), &notice).unwrap();
+        let mut monitor = watch(Ordering::Fifo);
+        say(&mut monitor, Notice::Full);
+        monitor.at_rest().expect("that was not promised");
+        let mut monitor = monitor.owing_room(true);
+        say(&mut monitor, Notice::Full);
+        assert_eq!(monitor.obligations(), [Obligation { to: NodeId(0), property: ROOM }]);
+        assert_eq!(monitor.at_rest().unwrap_err().what, "node 0 never has room again");
+        let mut crashed = monitor.clone();
+        crashed.on_crash(NodeId(0));
+        crashed.at_rest().unwrap();
+        say(&mut monitor, Notice::Room);
+        monitor.at_rest().unwrap();
     }
 
     #[test]

@@ -50,7 +50,9 @@
 //!
 //! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
 //! arrives eventually. A message of a crashed sender that has reached one other member reaches all
-//! live ones; but no member is ever removed, so a window may be full for ever.
+//! live ones. No member is removed, so that a window may be full for ever, unless `--tries R` is
+//! given: then one that was not heard while its sender said R times that it waits for it is, as
+//! [with acknowledgements](super::ack).
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **All get it**: a member
 //! that knows of a missing message requests it until it comes. Sessions see to it that it knows: a
@@ -77,6 +79,7 @@ use super::body::{Body, Id};
 use super::card::{Card, Demonstration, Flaw, LATENCY, REQUESTS, Setting, Terms};
 use super::carrier::{Carrier, Up, longest};
 use super::ordered::{self, Ordered};
+use super::silence::Silence;
 use super::suppression::distance::Map;
 pub use super::suppression::message::{Message, Timer};
 use super::suppression::pace::Pace;
@@ -98,6 +101,7 @@ pub struct Srm {
     pub(super) streams: BTreeMap<NodeId, Stream>,
     /// How far each has come with what this member has sent, as far as is known.
     pub(super) known: Vec<u64>,
+    pub(super) silence: Silence,
     /// How many members have not acknowledged all of it.
     pub(super) laggards: u32,
     pub(super) map: Map,
@@ -145,6 +149,7 @@ impl Carrier for Srm {
             longest: longest(me, setup),
             streams: BTreeMap::new(),
             known: vec![0; setup.group.size() as usize],
+            silence: Silence::of(setup),
             laggards: 0,
             map: Map::of(me, setup),
             scope: Scope::of(me, setup),
@@ -165,8 +170,12 @@ impl Carrier for Srm {
         own.told = own.inbox.next;
         own.kept.push_back(body.clone());
         self.kept += 1;
-        self.laggards = self.group.size() - 1;
+        let others = self.group.others(self.me);
+        self.laggards = others.filter(|&id| !self.silence.is_removed(id)).count() as u32;
         self.say(Message::Data { number, stable, body }, fx);
+        if self.laggards == 0 {
+            return self.forget(self.me, number + 1);
+        }
         self.sessions.quiet = 0;
         self.sessions.is_busy = true;
         self.wake(fx);
@@ -179,6 +188,7 @@ impl Carrier for Srm {
         up: &mut Up,
         fx: &mut impl Effects<Ordered<Self>>,
     ) {
+        self.silence.hear(from);
         match message {
             Message::Data { number, stable, body } => {
                 self.take(Id { from, number }, body, up, fx);
@@ -268,6 +278,7 @@ pub const CARD: Card = Card {
         Parameter::Topology,
         Parameter::Within,
         Parameter::Window,
+        Parameter::Tries,
         Parameter::Ordering,
         Parameter::Waits,
         Parameter::Distances,
@@ -313,6 +324,14 @@ const FLAWS: &[Flaw] = &[
                waiting for longer: if the repair is lost to it, it never asks",
         breaks: "every gap is asked for",
         shown_by: Demonstration::of(&[1, 0, 0]).losing(2),
+    },
+    Flaw {
+        name: "never-removed",
+        what: "a member that has crashed is waited for: the window stays full for ever",
+        breaks: "room",
+        shown_by: Demonstration::of(&[1, 0])
+            .crashing(1)
+            .given(&[(Parameter::Window, "1"), (Parameter::Tries, "3")]),
     },
     Flaw {
         name: "never-widened",

@@ -74,6 +74,8 @@ pub struct Setup {
     /// How many of its messages a sender keeps that does not know its receivers; none, if it keeps
     /// what not all are known to have.
     pub history: Option<NonZeroU32>,
+    /// After how many unanswered tries a member is taken for crashed, if ever.
+    pub tries: Option<NonZeroU32>,
     /// In which order messages are delivered.
     pub ordering: Ordering,
     /// How long to wait before requesting a missing message, and before repairing it.
@@ -126,6 +128,7 @@ impl Setup {
             window: 64,
             tail: Tail::Heartbeat,
             history: None,
+            tries: None,
             ordering: Ordering::Fifo,
             waits: Waits::Fixed,
             distances: Distances::Measured,
@@ -211,6 +214,7 @@ mod tests {
             (Parameter::Window, "5"),
             (Parameter::Tail, "stop"),
             (Parameter::History, "3"),
+            (Parameter::Tries, "4"),
             (Parameter::Ordering, "skeen"),
             (Parameter::Waits, "2,0,1,0.5"),
             (Parameter::Distances, "known"),
@@ -230,7 +234,7 @@ mod tests {
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
                     --contention id --gather 2ms --beat 7ms --margin 300us --window 5 --tail stop \
-                    --history 3 --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --scope 2 --founders 2 \
+                    --history 3 --tries 4 --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --scope 2 --founders 2 \
                     --detector told --work 9";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));

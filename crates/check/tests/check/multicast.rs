@@ -18,7 +18,9 @@ use vorrang_check::{
     Ask, Bounds, Demands, Faults, Links, Order, Outcome, Plan, Report, Run, System, explore,
     explore_after,
 };
-use vorrang_protocol::{Group, Invariant, Message as _, NodeId, Protocol, Situation};
+use vorrang_protocol::{
+    Group, Guard, Invariant, Message as _, NodeId, NodeSet, Protocol, Situation, StateValue,
+};
 use vorrang_trace::Stage;
 
 fn setup(casts: &[u32], ordering: Ordering) -> Setup {
@@ -241,6 +243,40 @@ fn what_a_sender_has_dropped_is_reported_or_delivered() {
         // Without the report, a monitor that was promised everything objects.
         system.monitor = Deliveries::new(setup.group, setup.ordering);
         assert_eq!(explored(&system), Err("validity"));
+    }
+}
+
+/// One sends to one, with a window of one and so many tries; whoever hears may crash.
+fn crashing<C: Carrier>(tries: u32, losses: u8) -> Result<u64, String> {
+    let casts = [1, 0];
+    let mut setup = setup(&casts, Ordering::Fifo);
+    (setup.window, setup.tries) = (1, NonZeroU32::new(tries));
+    let faults = Faults::NONE.crashes(1).sparing([NodeId(0)]).losses(losses);
+    let mut system = system::<C>(&casts, &setup, faults);
+    system.monitor = system.monitor.owing_room(true);
+    let is_accurate = Guard::new("accuracy", |at: &Situation<'_, Ordered<C>>| {
+        let removed = at.node(NodeId(0)).state().get("removed").cloned();
+        let is_there = removed.is_some_and(|it| it != StateValue::from(&NodeSet::EMPTY));
+        if is_there && !at.is_down(NodeId(1)) { Err("1 is up".to_owned()) } else { Ok(()) }
+    });
+    // Where the assumption does not hold, what comes of it matters.
+    if u32::from(losses) < tries {
+        system.demands = system.demands.invariants([is_accurate]);
+    }
+    explored(&system).map_err(str::to_owned)
+}
+
+/// Fewer losses in a row than tries is what is assumed; with more, a member that is up is removed,
+/// and what it has missed is dropped.
+#[test]
+fn whoever_crashes_is_waited_for_no_longer_and_nobody_else_is_removed() {
+    for tries in [1, 2, 3] {
+        let few = tries as u8 - 1;
+        let all = [crashing::<Ack>, crashing::<Nack>, crashing::<Srm>];
+        for crashing in all {
+            assert!(crashing(tries, few).is_ok(), "{tries}: {:?}", crashing(tries, few));
+            assert_eq!(crashing(tries, few + 2), Err("validity".to_owned()), "{tries}");
+        }
     }
 }
 

@@ -47,7 +47,8 @@ impl Srm {
                     },
                 ),
             );
-        let state = state.and(session(&self.sessions)).and(self.map.state());
+        let state =
+            state.and(session(&self.sessions)).and(self.map.state()).and(self.silence.state());
         if !self.pace.is_adaptive {
             return state;
         }
