@@ -27,8 +27,9 @@ use crate::group::{GroupCommunication, virtual_synchrony};
 pub use crate::listing::{Listed, Register, unknown};
 use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
-    CausalByFifoOnly, DeliveredBeforeStable, FreedWhenOneHasIt, NoDuplicateFilter,
-    NoIgnoreInterval, NoSessions, ONE_BACK_OFF,
+    CausalByFifoOnly, DeliveredBeforeStable, EVERY_GAP_IS_ASKED_FOR, FreedWhenOneHasIt,
+    GapNotReported, GoneNotSaid, NeverRemoved, NeverWidened, NoDuplicateFilter, NoIgnoreInterval,
+    NoSessions, ONE_BACK_OFF, SuppressedForEver,
 };
 use crate::multicast::nack::Nack;
 use crate::multicast::srm::Srm;
@@ -408,6 +409,7 @@ impl Listed for Multicast {
         into.flaw(card, "freed-when-one-has-it", correct().with(&FreedWhenOneHasIt));
         into.flaw(card, "causal-by-fifo-only", correct().with(&CausalByFifoOnly));
         into.flaw(card, "delivered-before-stable", correct().with(&DeliveredBeforeStable));
+        into.flaw(card, "never-removed", correct().with(&NeverRemoved));
 
         let card = &nack::CARD;
         let correct = multicast::recipe::<Nack>;
@@ -415,6 +417,9 @@ impl Listed for Multicast {
         into.flaw(card, "no-tail-detection", correct());
         into.flaw(card, "no-duplicate-filter", correct().with(&NoDuplicateFilter));
         into.flaw(card, "freed-when-one-has-it", correct().with(&FreedWhenOneHasIt));
+        into.flaw(card, "gap-not-reported", correct().with(&GapNotReported));
+        into.flaw(card, "never-removed", correct().with(&NeverRemoved));
+        into.flaw(card, "gone-not-said", correct().with(&GoneNotSaid));
 
         let card = &srm::CARD;
         let correct = multicast::recipe::<Srm>;
@@ -423,6 +428,10 @@ impl Listed for Multicast {
         into.flaw(card, "no-duplicate-filter", correct().with(&NoDuplicateFilter));
         let flawed = correct().with(&NoIgnoreInterval).guarded(ONE_BACK_OFF);
         into.flaw(card, "no-ignore-interval", flawed);
+        let flawed = correct().with(&SuppressedForEver).guarded(EVERY_GAP_IS_ASKED_FOR);
+        into.flaw(card, "suppressed-for-ever", flawed);
+        into.flaw(card, "never-removed", correct().with(&NeverRemoved));
+        into.flaw(card, "never-widened", correct().with(&NeverWidened));
     }
 }
 

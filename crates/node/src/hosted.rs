@@ -132,7 +132,7 @@ impl Hosted for Multicast {
 
     fn room(notice: &Self::Notice) -> Option<bool> {
         match notice {
-            multicast::Notice::Delivered { .. } => None,
+            multicast::Notice::Delivered { .. } | multicast::Notice::Missed { .. } => None,
             multicast::Notice::Full => Some(false),
             multicast::Notice::Room => Some(true),
         }

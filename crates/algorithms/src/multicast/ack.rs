@@ -22,7 +22,15 @@
 //! | kept | messages that are not acknowledged by all: a window at most |
 //!
 //! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
-//! arrives eventually, and that no member crashes: a sender never gives up a member.
+//! arrives eventually, and that no member crashes: a sender never gives up a member, unless it is
+//! told to.
+//!
+//! **Crashes** (`--tries R`): whoever has not acknowledged a message that was sent again R times is
+//! taken for crashed and waited for no longer, so that a window is not full for ever. If a message
+//! takes no longer than [`within`](crate::setup::Setup::within) and fewer than R in a row are lost,
+//! no other is removed: the answer to one of the R is there before the next time-out. Where that is
+//! not so, a member that is up may miss what was dropped. Who was removed stays so, and one that
+//! restarts is not taken in again: [views](crate::group) do that.
 //!
 //! **Once, in order**: a sender's messages have numbers, without gaps; a receiver delivers them by
 //! number, keeps early ones and drops duplicates. **All get it**: a message that one member has not
@@ -42,6 +50,7 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 use core::fmt;
+use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, NodeId, NodeSet, NodeState, StateValue};
@@ -116,6 +125,10 @@ pub struct Ack {
     group: Group,
     window: u32,
     patience: Retries,
+    /// How often a message is sent again before those who do not acknowledge it are removed.
+    pub(super) tries: Option<NonZeroU32>,
+    /// Members that are taken for crashed.
+    removed: NodeSet,
     /// Messages that not all have acknowledged, oldest first; behind the first, some may have been
     /// acknowledged by all.
     sent: VecDeque<Sent>,
@@ -170,11 +183,33 @@ impl Ack {
         let Some(sent) = self.sent.get_mut(place as usize) else { return };
         if sent.missing.remove(from) && sent.missing.is_empty() {
             fx.cancel_timer(ordered::Timer::Carrier(Resend(number)));
-            while self.sent.front().is_some_and(|sent| sent.missing.is_empty()) {
-                self.sent.pop_front();
-                self.first += 1;
+            self.settle();
+        }
+    }
+
+    /// Drops what all have acknowledged that are waited for.
+    fn settle(&mut self) {
+        while self.sent.front().is_some_and(|sent| sent.missing.is_empty()) {
+            self.sent.pop_front();
+            self.first += 1;
+        }
+    }
+
+    /// These are waited for no longer.
+    fn remove(&mut self, silent: &NodeSet, fx: &mut impl Effects<Ordered<Self>>) {
+        for (number, sent) in (self.first..).zip(&mut self.sent) {
+            let was_missing = !sent.missing.is_empty();
+            for id in silent.iter() {
+                sent.missing.remove(id);
+            }
+            if was_missing && sent.missing.is_empty() {
+                fx.cancel_timer(ordered::Timer::Carrier(Resend(number)));
             }
         }
+        for id in silent.iter() {
+            self.removed.insert(id);
+        }
+        self.settle();
     }
 }
 
@@ -188,6 +223,8 @@ impl Carrier for Ack {
             group: setup.group,
             window: setup.window,
             patience: Retries::within(longest(me, setup), 0),
+            tries: setup.tries,
+            removed: NodeSet::EMPTY,
             sent: VecDeque::new(),
             first: 0,
             inboxes: BTreeMap::new(),
@@ -196,14 +233,18 @@ impl Carrier for Ack {
     }
 
     fn cast(&mut self, body: Body, fx: &mut impl Effects<Ordered<Self>>) {
-        let missing: NodeSet = self.others().collect();
-        if missing.is_empty() {
+        if self.group.size() == 1 {
             return;
         }
+        let missing: NodeSet = self.others().filter(|&id| !self.removed.contains(id)).collect();
         let number = self.first + self.sent.len() as u64;
         let message = ordered::Message::Carried(Message::Data { number, body: body.clone() });
         fx.broadcast(self.others(), message);
+        let is_done = missing.is_empty();
         self.sent.push_back(Sent { body, missing, tries: 0 });
+        if is_done {
+            return self.settle();
+        }
         fx.set_timer(ordered::Timer::Carrier(Resend(number)), self.patience.delay(0));
     }
 
@@ -227,10 +268,15 @@ impl Carrier for Ack {
     fn on_timer(&mut self, Resend(number): Resend, fx: &mut impl Effects<Ordered<Self>>) {
         let Some(place) = number.checked_sub(self.first) else { return };
         let Some(sent) = self.sent.get_mut(place as usize) else { return };
+        let most = self.tries.map_or(0, NonZeroU32::get);
+        if self.tries.is_some() && u32::from(sent.tries) >= most {
+            let silent = sent.missing.clone();
+            return self.remove(&silent, fx);
+        }
         let body = sent.body.clone();
         let message = ordered::Message::Carried(Message::Data { number, body });
         fx.broadcast(sent.missing.iter(), message);
-        sent.tries = (sent.tries + 1).min(Retries::MOST_DOUBLINGS as u8);
+        sent.tries = (sent.tries + 1).min(Retries::MOST_DOUBLINGS.max(most) as u8);
         fx.set_timer(ordered::Timer::Carrier(Resend(number)), self.patience.delay(sent.tries));
     }
 
@@ -245,9 +291,10 @@ impl Carrier for Ack {
         let sent = sent.map(|(number, sent)| {
             (number, StateValue::shown(&sent.body), (&sent.missing, sent.tries))
         });
-        Inbox::state(self.inboxes.iter().map(|(&from, inbox)| (from, inbox)))
+        let state = Inbox::state(self.inboxes.iter().map(|(&from, inbox)| (from, inbox)))
             .with("unacknowledged", StateValue::list(sent))
-            .with("next number", self.first + self.sent.len() as u64)
+            .with("next number", self.first + self.sent.len() as u64);
+        if self.tries.is_some() { state.with("removed", &self.removed) } else { state }
     }
 
     fn has_obligations(&self) -> bool {
@@ -320,6 +367,14 @@ const FLAWS: &[Flaw] = &[
         breaks: "total order",
         shown_by: Demonstration::of(&[1, 1, 0]).given(&[(Parameter::Ordering, "lamport")]),
     },
+    Flaw {
+        name: "never-removed",
+        what: "a member that has crashed is waited for: the window stays full for ever",
+        breaks: "room",
+        shown_by: Demonstration::of(&[1, 0])
+            .crashing(1)
+            .given(&[(Parameter::Window, "1"), (Parameter::Tries, "1")]),
+    },
 ];
 
 #[cfg(test)]
@@ -354,6 +409,31 @@ mod tests {
         assert_eq!(hear(&mut node, 0, data(0, "a")), both);
         assert_eq!(hear(&mut node, 0, data(1, "b")), ["0 ACK(1)"], "again");
         assert_eq!(hear(&mut node, 0, data(9, "x")), [""; 0], "nobody is so far ahead");
+    }
+
+    #[test]
+    fn whoever_does_not_answer_so_often_is_waited_for_no_longer() {
+        let given = [(Parameter::Tries, "2"), (Parameter::Window, "2")];
+        let mut node = member::<Ack>(0, 3, &given);
+        say(&mut node, "a");
+        assert_eq!(say(&mut node, "b").last().unwrap(), "has no room for more");
+        hear(&mut node, 1, Message::Ack(0));
+        hear(&mut node, 1, Message::Ack(1));
+        assert_eq!(run_out(&mut node, Resend(0)), ["2 DATA(0: a)", "Resend(0) in 6ms"]);
+        assert_eq!(run_out(&mut node, Resend(0)), ["2 DATA(0: a)", "Resend(0) in 12ms"]);
+        let gone = ["no Resend(0)", "no Resend(1)", "has room again"];
+        assert_eq!(run_out(&mut node, Resend(0)), gone);
+        let next = say(&mut node, "c");
+        assert_eq!(next[..2], ["1 DATA(2: c)", "2 DATA(2: c)"], "who is up hears it nevertheless");
+        assert_eq!(hear(&mut node, 1, Message::Ack(2)), ["no Resend(2)"]);
+        for _ in 0..3 {
+            run_out(&mut node, Resend(2));
+        }
+        let mut alone = member::<Ack>(0, 2, &given);
+        say(&mut alone, "a");
+        (0..3).for_each(|_| drop(run_out(&mut alone, Resend(0))));
+        assert_eq!(say(&mut alone, "b"), ["1 DATA(1: b)", "delivers 0/1: b"], "nobody is left");
+        assert_eq!(say(&mut alone, "c")[0], "1 DATA(2: c)");
     }
 
     #[test]

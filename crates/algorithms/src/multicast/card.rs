@@ -1,5 +1,7 @@
 //! The card of a multicast algorithm.
 
+use core::time::Duration;
+
 use super::Multicast;
 use super::spec::Deliveries;
 use crate::card::{Quantity, Span};
@@ -21,8 +23,13 @@ pub struct Terms {
 }
 
 /// The parameters of all algorithms.
-pub(super) const TAKES: &[Parameter] =
-    &[Parameter::Topology, Parameter::Within, Parameter::Window, Parameter::Ordering];
+pub(super) const TAKES: &[Parameter] = &[
+    Parameter::Topology,
+    Parameter::Within,
+    Parameter::Window,
+    Parameter::Tries,
+    Parameter::Ordering,
+];
 
 /// Control messages for every message of an application, in all.
 pub const CONTROL: Quantity = Quantity::number("control_per_multicast", "control per multicast");
@@ -103,6 +110,11 @@ pub struct Demonstration {
     pub losses: u8,
     /// How many messages may arrive twice.
     pub duplicates: u8,
+    /// How many members may crash.
+    pub crashes: u8,
+    /// How long a message takes at most, if that is less than the algorithm assumes: fewer things
+    /// are then under way at once.
+    pub timely: Option<Duration>,
     /// The set-up, where the theory depends on it.
     pub given: &'static [(Parameter, &'static str)],
 }
@@ -110,7 +122,7 @@ pub struct Demonstration {
 impl Demonstration {
     /// Members that speak so often.
     pub const fn of(casts: &'static [u32]) -> Self {
-        Self { casts, losses: 0, duplicates: 0, given: &[] }
+        Self { casts, losses: 0, duplicates: 0, crashes: 0, timely: None, given: &[] }
     }
 
     /// The same, with so many losses.
@@ -125,6 +137,18 @@ impl Demonstration {
         Self { duplicates, ..self }
     }
 
+    /// The same, with so many crashes.
+    #[must_use]
+    pub const fn crashing(self, crashes: u8) -> Self {
+        Self { crashes, ..self }
+    }
+
+    /// The same, with messages that take no longer than this.
+    #[must_use]
+    pub const fn timely(self, within: Duration) -> Self {
+        Self { timely: Some(within), ..self }
+    }
+
     /// The same, set up like this.
     #[must_use]
     pub const fn given(self, given: &'static [(Parameter, &'static str)]) -> Self {
@@ -136,5 +160,7 @@ impl Card {
     /// The monitor of its promises.
     pub fn watch(&self, setup: &Setup) -> Deliveries {
         Deliveries::new(setup.group, setup.ordering)
+            .keeping(setup.history)
+            .owing_room(setup.tries.is_some())
     }
 }

@@ -70,25 +70,43 @@ pub trait Carrier: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn buffered(&self) -> usize;
 }
 
+/// What a carrier hands up.
+#[derive(Debug)]
+pub enum Outcome {
+    /// The next message.
+    Came(Body),
+    /// All up to this number that have not been handed up never will be.
+    Missed(u64),
+}
+
 /// Delivered bodies: nearly always one, so that one takes no memory.
 #[derive(Debug, Default)]
 pub struct Up {
-    first: Option<(NodeId, Body)>,
-    more: Vec<(NodeId, Body)>,
+    first: Option<(NodeId, Outcome)>,
+    more: Vec<(NodeId, Outcome)>,
 }
 
 impl Up {
     /// Hands up what came from a member.
     pub fn push(&mut self, from: NodeId, body: Body) {
+        self.add(from, Outcome::Came(body));
+    }
+
+    /// Says that the next of a member's messages, up to this number, will not come.
+    pub fn miss(&mut self, from: NodeId, below: u64) {
+        self.add(from, Outcome::Missed(below));
+    }
+
+    fn add(&mut self, from: NodeId, outcome: Outcome) {
         if self.first.is_none() {
-            self.first = Some((from, body));
+            self.first = Some((from, outcome));
         } else {
-            self.more.push((from, body));
+            self.more.push((from, outcome));
         }
     }
 
     /// All of it, in order.
-    pub fn take(self) -> impl Iterator<Item = (NodeId, Body)> {
+    pub fn take(self) -> impl Iterator<Item = (NodeId, Outcome)> {
         self.first.into_iter().chain(self.more)
     }
 }

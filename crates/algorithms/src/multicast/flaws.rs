@@ -82,7 +82,7 @@ impl Mistake<Ordered<Srm>> for NoDuplicateFilter {
     ) {
         let said = match &message {
             Message::Carried(srm::Message::Data { number, body, .. }) => Some((from, number, body)),
-            Message::Carried(srm::Message::Repair { of, body }) => {
+            Message::Carried(srm::Message::Repair { of, body, .. }) => {
                 Some((of.from, &of.number, body))
             }
             Message::Carried(srm::Message::Request { .. } | srm::Message::Session(_))
@@ -134,6 +134,89 @@ impl Mistake<Ordered<Nack>> for FreedWhenOneHasIt {
             return node.look(fx);
         }
         node.on_message(from, message, fx);
+    }
+}
+
+/// What is gone is skipped, and nobody is told.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct GapNotReported;
+
+impl Mistake<Ordered<Nack>> for GapNotReported {
+    fn on_message(
+        self,
+        node: &mut Ordered<Nack>,
+        from: NodeId,
+        message: Message<nack::Message>,
+        fx: &mut impl Effects<Ordered<Nack>>,
+    ) {
+        if let Message::Carried(nack::Message::Gone { first, .. }) = &message
+            && let Some(stream) = node.carrier.streams.get_mut(&from)
+            && stream.inbox.early.is_empty()
+            && stream.inbox.next < *first
+        {
+            stream.inbox.next = *first;
+            node.heard[from.index()] = *first;
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+/// A request for something that was dropped is ignored.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct GoneNotSaid;
+
+impl Mistake<Ordered<Nack>> for GoneNotSaid {
+    fn on_message(
+        self,
+        node: &mut Ordered<Nack>,
+        from: NodeId,
+        message: Message<nack::Message>,
+        fx: &mut impl Effects<Ordered<Nack>>,
+    ) {
+        match &message {
+            Message::Carried(nack::Message::Nack { first, .. }) if *first < node.carrier.first => {}
+            Message::Carried(_) | Message::Mail(_) => node.on_message(from, message, fx),
+        }
+    }
+}
+
+/// Who has crashed is waited for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NeverRemoved;
+
+impl Mistake<Ordered<Ack>> for NeverRemoved {
+    fn on_timer(
+        self,
+        node: &mut Ordered<Ack>,
+        timer: Timer<ack::Resend>,
+        fx: &mut impl Effects<Ordered<Ack>>,
+    ) {
+        node.carrier.tries = None;
+        node.on_timer(timer, fx);
+    }
+}
+
+impl Mistake<Ordered<Nack>> for NeverRemoved {
+    fn on_timer(
+        self,
+        node: &mut Ordered<Nack>,
+        timer: Timer<nack::Timer>,
+        fx: &mut impl Effects<Ordered<Nack>>,
+    ) {
+        node.carrier.silence.most = None;
+        node.on_timer(timer, fx);
+    }
+}
+
+impl Mistake<Ordered<Srm>> for NeverRemoved {
+    fn on_timer(
+        self,
+        node: &mut Ordered<Srm>,
+        timer: Timer<srm::Timer>,
+        fx: &mut impl Effects<Ordered<Srm>>,
+    ) {
+        node.carrier.silence.most = None;
+        node.on_timer(timer, fx);
     }
 }
 
@@ -207,6 +290,83 @@ pub const ONE_BACK_OFF: &[Invariant<Flawed<Ordered<Srm>>>] = &[Invariant {
 pub const ONE_BACK_OFF_KEPT: &[Invariant<Ordered<Srm>>] = &[Invariant {
     name: "one back-off a round",
     holds: |at| one_back_off((0..at.size() as u32).map(|id| &at.node(NodeId(id)).carrier)),
+}];
+
+/// A member that hears the request of another leaves the message to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SuppressedForEver;
+
+impl Mistake<Ordered<Srm>> for SuppressedForEver {
+    fn on_message(
+        self,
+        node: &mut Ordered<Srm>,
+        from: NodeId,
+        message: Message<srm::Message>,
+        fx: &mut impl Effects<Ordered<Srm>>,
+    ) {
+        let asked = match &message {
+            Message::Carried(srm::Message::Request { of, .. }) => Some(*of),
+            Message::Carried(
+                srm::Message::Data { .. } | srm::Message::Repair { .. } | srm::Message::Session(_),
+            )
+            | Message::Mail(_) => None,
+        };
+        node.on_message(from, message, fx);
+        if let Some(of) = asked {
+            node.carrier.found(of, fx);
+        }
+    }
+}
+
+/// Every request goes to the neighbourhood, as if it were the first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NeverWidened;
+
+impl Mistake<Ordered<Srm>> for NeverWidened {
+    fn on_timer(
+        self,
+        node: &mut Ordered<Srm>,
+        timer: Timer<srm::Timer>,
+        fx: &mut impl Effects<Ordered<Srm>>,
+    ) {
+        if let Timer::Carrier(srm::Timer::Request(of)) = timer
+            && let Some(missing) = node.carrier.stream(of.from).missing.get_mut(&of.number)
+        {
+            missing.doublings = 0;
+        }
+        node.on_timer(timer, fx);
+    }
+}
+
+/// A member asks for whatever it knows to be missing: the lemma on which it rests that a request
+/// which was suppressed is made after all if no repair comes.
+fn every_gap_is_asked_for<'a>(carriers: impl Iterator<Item = &'a Srm>) -> Result<(), String> {
+    for carrier in carriers {
+        for (&from, stream) in carrier.streams.iter().filter(|it| *it.0 != carrier.me) {
+            let is_left = |number: &u64| !stream.missing.contains_key(number);
+            if let Some(number) = stream.inbox.missing(stream.below).find(is_left) {
+                let (me, of) = (carrier.me, Id { from, number });
+                return Err(format!("node {me} knows that it misses {of} and never asks for it"));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same as an invariant, of those who make the mistake.
+pub const EVERY_GAP_IS_ASKED_FOR: &[Invariant<Flawed<Ordered<Srm>>>] = &[Invariant {
+    name: "every gap is asked for",
+    holds: |at| {
+        every_gap_is_asked_for((0..at.size() as u32).map(|id| &at.node(NodeId(id)).node().carrier))
+    },
+}];
+
+/// The same, of those who do not.
+pub const EVERY_GAP_IS_ASKED_FOR_KEPT: &[Invariant<Ordered<Srm>>] = &[Invariant {
+    name: "every gap is asked for",
+    holds: |at| {
+        every_gap_is_asked_for((0..at.size() as u32).map(|id| &at.node(NodeId(id)).carrier))
+    },
 }];
 
 /// Messages do not carry their causes: delivery is in FIFO order only.

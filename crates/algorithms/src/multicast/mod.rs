@@ -12,10 +12,12 @@ pub mod body;
 pub mod card;
 pub mod carrier;
 pub mod flaws;
+pub mod gaps;
 pub mod inbox;
 pub mod nack;
 pub mod ordered;
 pub mod ordering;
+mod silence;
 pub mod spec;
 pub mod srm;
 pub mod suppression;
@@ -35,11 +37,40 @@ pub use ordered::Ordered;
 use self::carrier::Carrier;
 use crate::problem::Problem;
 use crate::recipe::Recipe;
+use crate::setup::{Ordering, Unfit};
 
 /// The nodes of a carrier under any order, on any network that holds together.
 pub(crate) fn recipe<C: Carrier>() -> Recipe<Ordered<C>> {
     Recipe::new(|setup| {
         setup.topology.graph(setup.group)?;
+        if let Some(tries) = setup.tries.filter(|_| setup.ordering != Ordering::Fifo) {
+            let order = setup.ordering.name();
+            return Err(Unfit(format!(
+                "--tries {tries}: only in fifo order does nobody wait for a crashed member, not in \
+                 --ordering {order}; see virtual-synchrony"
+            )));
+        }
+        if let Some(history) = setup.history {
+            if setup.tries.is_some() {
+                return Err(Unfit(format!(
+                    "--history {history}: a sender that waits for nobody needs no --tries"
+                )));
+            }
+            if setup.ordering != Ordering::Fifo {
+                let order = setup.ordering.name();
+                return Err(Unfit(format!(
+                    "--history {history}: where messages may be given up, only fifo order is \
+                     kept, not --ordering {order}"
+                )));
+            }
+            if history.get() > setup.window {
+                let window = setup.window;
+                return Err(Unfit(format!(
+                    "--history {history}: a receiver keeps no more than --window {window} of a \
+                     sender, so say {window} at most"
+                )));
+            }
+        }
         let setup = setup.clone();
         Ok(move |id| Ordered::of(id, &setup))
     })
@@ -124,6 +155,15 @@ pub enum Notice {
         /// What.
         text: Text,
     },
+    /// Messages that will never be delivered here, since their sender has dropped them.
+    Missed {
+        /// Whose.
+        from: NodeId,
+        /// The first of them.
+        first: u64,
+        /// The first after them.
+        below: u64,
+    },
     /// So much is under way that nothing more is taken, until there is room.
     Full,
     /// There is room again.
@@ -137,6 +177,12 @@ impl fmt::Display for Notice {
                 write!(f, "delivers {from}/{number}")
             }
             Self::Delivered { from, number, text } => write!(f, "delivers {from}/{number}: {text}"),
+            Self::Missed { from, first, below } if below.saturating_sub(*first) < 2 => {
+                write!(f, "misses {from}/{first} for ever")
+            }
+            Self::Missed { from, first, below } => {
+                write!(f, "misses {from}/{first} to {from}/{} for ever", below - 1)
+            }
             Self::Full => f.write_str("has no room for more"),
             Self::Room => f.write_str("has room again"),
         }

@@ -31,8 +31,18 @@
 //! Messages that all have are dropped; no more than a window is kept, and a sender whose window is
 //! full accepts no more.
 //!
+//! **Unknown receivers** (`--history N`). Who asks nobody how far it has come need not know who
+//! listens. A sender then keeps its last N messages, waits for no window, and stops repeating its
+//! highest number when the intervals have grown to their longest. A request for something older is
+//! answered with GONE and the number of the oldest that there is. The receiver tells its application
+//! which messages it *misses for ever*, and goes on behind them. What is promised then is less: in
+//! order, none twice, every message that a receiver has heard of is delivered or reported, and
+//! nothing is reported that its sender still has. A receiver keeps less than a window of a sender,
+//! and asks for no more at a time; so N is at most a window. Gaps are known in fifo order only.
+//!
 //! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
-//! arrives eventually, and that no member crashes. Where messages are reordered, there seem to be
+//! arrives eventually, and that no member crashes; with `--tries R`, one that has not answered R
+//! heartbeats in a row is removed, as [with acknowledgements](super::ack). Where messages are reordered, there seem to be
 //! gaps, and some messages are sent twice.
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**
@@ -47,114 +57,21 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec;
 use alloc::vec::Vec;
-use core::fmt;
+use core::num::NonZeroU32;
 
-use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, NodeId, NodeState, StateValue};
 
 use super::body::Body;
 use super::card::{CONTROL, Card, Demonstration, Flaw, LATENCY, Setting, Terms};
 use super::carrier::{Carrier, Up, longest};
+use super::gaps::message::numbers;
+pub use super::gaps::message::{Message, Timer};
 use super::inbox::{Arrival, Inbox};
 use super::ordered::{self, Ordered};
+use super::silence::Silence;
 use crate::card::{Assumes, Span};
 use crate::layer::reliable::Retries;
 use crate::setup::{Parameter, Setup, Tail};
-
-/// The messages between carriers.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Message {
-    /// A multicast.
-    Data {
-        /// Its number, from 0.
-        number: u64,
-        /// The message.
-        body: Body,
-    },
-    /// These of the receiver's messages are missing: the first, and of the 32 from there on those
-    /// whose bits are set.
-    Nack {
-        /// The first.
-        first: u64,
-        /// The bits.
-        mask: u32,
-    },
-    /// The sender has sent all below this number.
-    Heartbeat(u64),
-    /// All of the receiver's messages below this number are here.
-    Digest(u64),
-}
-
-impl vorrang_protocol::Message for Message {
-    const KINDS: &'static [&'static str] = &[
-        Body::KINDS[0],
-        Body::KINDS[1],
-        Body::KINDS[2],
-        Body::KINDS[3],
-        "NACK",
-        "HEARTBEAT",
-        "DIGEST",
-    ];
-
-    fn kind(&self) -> usize {
-        match self {
-            Self::Data { body, .. } => body.kind(),
-            Self::Nack { .. } => 4,
-            Self::Heartbeat(_) => 5,
-            Self::Digest(_) => 6,
-        }
-    }
-
-    fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
-        match self {
-            Self::Data { number, .. } => Some((from, *number)),
-            Self::Nack { .. } | Self::Heartbeat(_) | Self::Digest(_) => None,
-        }
-    }
-}
-
-impl fmt::Display for Message {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kind = vorrang_protocol::Message::kind_name(self);
-        match self {
-            Self::Data { number, body } => write!(f, "{kind}({number}{body})"),
-            Self::Nack { first, mask } => {
-                write!(f, "{kind}{{")?;
-                for (at, number) in numbers(*first, *mask).enumerate() {
-                    write!(f, "{}{number}", if at > 0 { "," } else { "" })?;
-                }
-                f.write_str("}")
-            }
-            Self::Heartbeat(upto) | Self::Digest(upto) => write!(f, "{kind}({upto})"),
-        }
-    }
-}
-
-/// The numbers that a mask stands for.
-fn numbers(first: u64, mask: u32) -> impl Iterator<Item = u64> {
-    let bits = (0..32_u32).filter(move |bit| mask >> bit & 1 == 1);
-    bits.filter_map(move |bit| first.checked_add(bit.into()))
-}
-
-/// The timers of a carrier.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Timer {
-    /// To say how far it has come.
-    Beat,
-    /// To repeat the request for missing messages to this sender.
-    Repeat(NodeId),
-}
-
-impl fmt::Debug for Timer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Beat => f.write_str("Beat"),
-            Self::Repeat(of) => write!(f, "Repeat({of})"),
-        }
-    }
-}
 
 /// A member's part.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -164,17 +81,20 @@ pub struct Nack {
     window: u32,
     patience: Retries,
     tail: Tail,
+    /// How many of its messages it keeps, if it does not ask who has them.
+    keeps: Option<NonZeroU32>,
     /// Sent messages that perhaps not all have, oldest first.
     history: VecDeque<Body>,
     /// The number of the first of these.
-    first: u64,
+    pub(super) first: u64,
     /// How far each member has come, as far as is known.
     known: Vec<u64>,
+    pub(super) silence: Silence,
     /// How often it has said how far it has come, since the last message; up to the most that makes
     /// a difference.
     beats: u8,
     pub(super) streams: BTreeMap<NodeId, Stream>,
-    early: u32,
+    pub(super) early: u32,
 }
 
 /// The messages of one sender.
@@ -182,15 +102,15 @@ pub struct Nack {
 pub(super) struct Stream {
     pub(super) inbox: Inbox,
     /// All below this number were sent.
-    below: u64,
+    pub(super) below: u64,
     /// The last number that was reported to the sender.
     told: u64,
     /// How often in a row the request was repeated.
-    tries: u8,
+    pub(super) tries: u8,
 }
 
 impl Stream {
-    fn has_gap(&self) -> bool {
+    pub(super) fn has_gap(&self) -> bool {
         self.inbox.next < self.below
     }
 }
@@ -210,6 +130,13 @@ impl Nack {
         self.first + self.history.len() as u64
     }
 
+    /// Whether it goes on saying how far it has come. One that is never told that all have
+    /// everything stops when its intervals do not grow any more.
+    fn goes_on(&self) -> bool {
+        let is_last = u32::from(self.beats) == Retries::MOST_DOUBLINGS;
+        self.tail.goes_on_after(self.beats) && (self.keeps.is_none() || !is_last)
+    }
+
     fn on_data(
         &mut self,
         from: NodeId,
@@ -219,7 +146,9 @@ impl Nack {
     ) {
         let stream = self.streams.entry(from).or_default();
         match stream.inbox.place(number, self.window) {
-            Arrival::Absurd | Arrival::Again => return,
+            Arrival::Again => return,
+            // It has no place here yet; who waits for nobody may be as far ahead.
+            Arrival::Absurd => return self.learn(from, number.saturating_add(1), fx),
             Arrival::Early => {
                 stream.inbox.early.insert(number, body);
                 self.early += 1;
@@ -244,9 +173,17 @@ impl Nack {
         self.digest_if_due(from, fx);
     }
 
-    /// All below this number were sent: requests those that are newly found missing.
-    fn learn(&mut self, from: NodeId, below: u64, fx: &mut impl Effects<Ordered<Self>>) {
+    /// All below this number were sent: requests those that are newly found missing. A sender that
+    /// waits for its receivers is never further ahead than a window. Of one that does not, as many
+    /// are requested as there is room for: the first of them is gone, and the answer says from
+    /// where on there is more.
+    pub(super) fn learn(&mut self, from: NodeId, below: u64, fx: &mut impl Effects<Ordered<Self>>) {
         let stream = self.streams.entry(from).or_default();
+        let most = stream.inbox.next.saturating_add(u64::from(self.window));
+        if below > most && self.keeps.is_none() {
+            return;
+        }
+        let below = below.min(most);
         if below <= stream.below {
             return;
         }
@@ -260,6 +197,9 @@ impl Nack {
     }
 
     fn digest_if_due(&mut self, to: NodeId, fx: &mut impl Effects<Ordered<Self>>) {
+        if self.keeps.is_some() {
+            return;
+        }
         let every = self.digest_every();
         let Some(stream) = self.streams.get_mut(&to) else { return };
         if stream.inbox.next - stream.told >= every {
@@ -270,6 +210,9 @@ impl Nack {
 
     /// A heartbeat of a sender is answered with how far its messages are delivered here.
     fn on_heartbeat(&mut self, from: NodeId, below: u64, fx: &mut impl Effects<Ordered<Self>>) {
+        if self.keeps.is_some() {
+            return self.learn(from, below, fx);
+        }
         let stream = self.streams.entry(from).or_default();
         if below > stream.inbox.next.saturating_add(u64::from(self.window)) {
             return;
@@ -280,6 +223,10 @@ impl Nack {
     }
 
     fn on_nack(&self, from: NodeId, wanted: (u64, u32), fx: &mut impl Effects<Ordered<Self>>) {
+        if self.keeps.is_some() && wanted.0 < self.first {
+            let gone = Message::Gone { first: self.first, below: self.next() };
+            fx.send(from, ordered::Message::Carried(gone));
+        }
         for number in numbers(wanted.0, wanted.1) {
             let Some(place) = number.checked_sub(self.first) else { continue };
             if let Some(body) = self.history.get(place as usize) {
@@ -303,11 +250,15 @@ impl Nack {
         }
         let was_last = *known == self.first;
         *known = upto;
-        if !was_last || self.history.is_empty() {
-            return;
+        if was_last && !self.history.is_empty() {
+            self.settle(fx);
         }
-        let others = self.group.others(self.me);
-        let all = others.map(|id| self.known[id.index()]).min().unwrap_or(next);
+    }
+
+    /// Drops what all have that are waited for.
+    fn settle(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
+        let others = self.others().filter(|&id| !self.silence.is_removed(id));
+        let all = others.map(|id| self.known[id.index()]).min().unwrap_or_else(|| self.next());
         while self.first < all && self.history.pop_front().is_some() {
             self.first += 1;
         }
@@ -352,9 +303,11 @@ impl Carrier for Nack {
             window: setup.window,
             patience: Retries::within(longest(me, setup), 0),
             tail: setup.tail,
+            keeps: setup.history,
             history: VecDeque::new(),
             first: 0,
             known: vec![0; setup.group.size() as usize],
+            silence: Silence::of(setup),
             beats: 0,
             streams: BTreeMap::new(),
             early: 0,
@@ -369,6 +322,13 @@ impl Carrier for Nack {
         let message = ordered::Message::Carried(Message::Data { number, body: body.clone() });
         fx.broadcast(self.others(), message);
         self.history.push_back(body);
+        if self.others().all(|id| self.silence.is_removed(id)) {
+            return self.settle(fx);
+        }
+        if self.keeps.is_some_and(|most| self.history.len() > most.get() as usize) {
+            self.history.pop_front();
+            self.first += 1;
+        }
         self.beats = 0;
         if self.tail.goes_on_after(0) {
             fx.set_timer(ordered::Timer::Carrier(Timer::Beat), self.patience.delay(0));
@@ -382,23 +342,38 @@ impl Carrier for Nack {
         up: &mut Up,
         fx: &mut impl Effects<Ordered<Self>>,
     ) {
+        self.silence.hear(from);
         match message {
             Message::Data { number, body } => self.on_data(from, (number, body), up, fx),
             Message::Nack { first, mask } => self.on_nack(from, (first, mask), fx),
             Message::Heartbeat(below) => self.on_heartbeat(from, below, fx),
             Message::Digest(upto) => self.on_digest(from, upto, fx),
+            Message::Gone { first, below } => {
+                if self.keeps.is_some() {
+                    self.on_gone(from, (first, below), up, fx);
+                }
+            }
         }
     }
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Ordered<Self>>) {
         match timer {
             Timer::Beat => {
+                let next = self.next();
+                let waited = self.others().filter(|id| self.known[id.index()] < next);
+                let waited: Vec<NodeId> = waited.collect();
+                if self.silence.try_again(waited.into_iter()) {
+                    self.settle(fx);
+                    if self.history.is_empty() {
+                        return;
+                    }
+                }
                 let beat = Message::Heartbeat(self.next());
                 fx.broadcast(self.others(), ordered::Message::Carried(beat));
                 self.beats = (self.beats + 1).min(Retries::MOST_DOUBLINGS as u8);
                 // With a full window there is no next message to show the gap.
                 let must_know = self.tail != Tail::None && !self.has_room();
-                if must_know || self.tail.goes_on_after(self.beats) {
+                if must_know || self.goes_on() {
                     let delay = self.patience.delay(self.beats);
                     fx.set_timer(ordered::Timer::Carrier(Timer::Beat), delay);
                 }
@@ -406,7 +381,10 @@ impl Carrier for Nack {
             Timer::Repeat(of) => {
                 let Some(stream) = self.streams.get_mut(&of) else { return };
                 ask(of, stream.inbox.missing(stream.below), fx);
-                stream.tries = (stream.tries + 1).min(Retries::MOST_DOUBLINGS as u8);
+                // What is asked for too late is gone, so that is not asked for more and more seldom.
+                if self.keeps.is_none() {
+                    stream.tries = (stream.tries + 1).min(Retries::MOST_DOUBLINGS as u8);
+                }
                 let delay = self.patience.delay(stream.tries);
                 fx.set_timer(ordered::Timer::Carrier(Timer::Repeat(of)), delay);
             }
@@ -414,7 +392,7 @@ impl Carrier for Nack {
     }
 
     fn has_room(&self) -> bool {
-        self.history.len() < self.window as usize
+        self.keeps.is_some() || self.history.len() < self.window as usize
     }
 
     /// Of every sender (sender, number): how many messages it has sent as far as is known, up to
@@ -433,10 +411,11 @@ impl Carrier for Nack {
             .with("next number", self.first + self.history.len() as u64)
             .with("known", StateValue::vector(self.known.iter().copied()))
             .with("beats", self.beats)
+            .and(self.silence.state())
     }
 
     fn has_obligations(&self) -> bool {
-        !self.history.is_empty()
+        !self.history.is_empty() && (self.keeps.is_none() || self.goes_on())
     }
 
     fn buffered(&self) -> usize {
@@ -456,6 +435,8 @@ pub const CARD: Card = Card {
         Parameter::Within,
         Parameter::Window,
         Parameter::Tail,
+        Parameter::History,
+        Parameter::Tries,
         Parameter::Ordering,
     ],
     terms: Terms { data: &["DATA"], checked: &[1, 1, 0] },
@@ -467,6 +448,9 @@ pub const CARD: Card = Card {
 /// A digest of everyone for half a window, and a heartbeat with its digests when a sender falls
 /// silent, which may be never or after every message; more where something is lost.
 fn control(at: &Setting) -> Span {
+    if at.setup.history.is_some() {
+        return Span::between(0.0, f64::INFINITY);
+    }
     let others = f64::from(at.nodes()) - 1.0;
     let digests = others / f64::from((at.setup.window / 2).max(1));
     let silence = if at.setup.tail == Tail::None { 0.0 } else { 2.0 * others };
@@ -494,6 +478,28 @@ const FLAWS: &[Flaw] = &[
         what: "a message that one member has is dropped: another may still ask for it",
         breaks: "validity",
         shown_by: Demonstration::of(&[1, 0, 0]).losing(1),
+    },
+    Flaw {
+        name: "gap-not-reported",
+        what: "a receiver that is told that a message is gone goes on with the next, and does not \
+               tell its application",
+        breaks: "reported gaps",
+        shown_by: Demonstration::of(&[2, 0]).losing(1).given(&[(Parameter::History, "1")]),
+    },
+    Flaw {
+        name: "never-removed",
+        what: "a member that has crashed is waited for: the window stays full for ever",
+        breaks: "room",
+        shown_by: Demonstration::of(&[1, 0])
+            .crashing(1)
+            .given(&[(Parameter::Window, "1"), (Parameter::Tries, "2")]),
+    },
+    Flaw {
+        name: "gone-not-said",
+        what: "a request for a message that was dropped is ignored: whoever misses it asks for \
+               ever, and delivers nothing that came after it",
+        breaks: "validity",
+        shown_by: Demonstration::of(&[2, 0]).losing(1).given(&[(Parameter::History, "1")]),
     },
 ];
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Lift, NodeId, NodeState, Protocol, Refused, StateValue};
 
 use super::body::Body;
-use super::carrier::{Carrier, Up, longest};
+use super::carrier::{Carrier, Outcome, Up, longest};
 use super::ordering::{Act, Letter, Order, Post};
 use super::{Command, Notice, Text};
 use crate::layer::kinds::{MOST_KINDS, with};
@@ -218,8 +218,15 @@ impl<C: Carrier> Ordered<C> {
     }
 
     pub(super) fn on_up(&mut self, up: Up, fx: &mut impl Effects<Self>) {
-        for (from, body) in up.take() {
-            self.hear(from, body, fx);
+        for (from, outcome) in up.take() {
+            match outcome {
+                Outcome::Came(body) => self.hear(from, body, fx),
+                // In fifo order every body is a message, and they are numbered alike.
+                Outcome::Missed(below) => {
+                    let first = core::mem::replace(&mut self.heard[from.index()], below);
+                    fx.notify(Notice::Missed { from, first, below });
+                }
+            }
         }
     }
 

@@ -9,6 +9,14 @@
 //! | `fifo order` | the messages of one sender are delivered as it sent them |
 //! | `causal order` | none is delivered before one that its sender had delivered or sent before |
 //! | `total order` | all members deliver in one order: each a beginning of it |
+//! | `reported gaps` | whoever skips a message says so, and only if its sender need not have it |
+//!
+//! Where members that are silent are removed (`--tries`), there is one more: `room`, a member that
+//! stays up and was told that its window is full is told of room again, whoever crashes.
+//!
+//! Where a sender keeps only its last messages (`--history`), a message that is reported as missing
+//! counts as delivered for all but `integrity`: a member delivers or reports whatever comes next,
+//! and reports none that is among the last so many of its sender.
 //!
 //! The last two only where they are [promised](Ordering). Of a member that was
 //! down and came up again nothing is demanded: it has forgotten which of its numbers it has used,
@@ -20,6 +28,7 @@ use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::num::NonZeroU32;
 
 use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
@@ -33,11 +42,17 @@ const AGREEMENT: &str = "agreement";
 const FIFO: &str = "fifo order";
 const CAUSAL: &str = "causal order";
 const TOTAL: &str = "total order";
+const GAPS: &str = "reported gaps";
+const ROOM: &str = "room";
 
 /// All properties.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Deliveries {
     ordering: Ordering,
+    /// How many of its last messages a sender keeps, if it may drop others.
+    history: Option<NonZeroU32>,
+    /// Those who were told that there is no room, if it is owed to them.
+    full: Option<NodeSet>,
     up: NodeSet,
     /// Those who were down and came up again.
     reborn: NodeSet,
@@ -65,6 +80,13 @@ struct Sent {
 impl Sent {
     fn count(&self) -> u64 {
         self.first + self.rest.len() as u64
+    }
+
+    fn forget(&mut self) {
+        while self.rest.front().is_some_and(|message| message.left == 0) {
+            self.rest.pop_front();
+            self.first += 1;
+        }
     }
 }
 
@@ -95,6 +117,8 @@ impl Deliveries {
         let total = || Total { places: vec![0; nodes], first: 0, order: VecDeque::new() };
         Self {
             ordering,
+            history: None,
+            full: None,
             up: group.members().collect(),
             reborn: NodeSet::EMPTY,
             nodes: group.size(),
@@ -106,11 +130,26 @@ impl Deliveries {
         }
     }
 
+    /// The same, where senders keep so many of their messages and no more.
+    #[must_use]
+    pub fn keeping(self, history: Option<NonZeroU32>) -> Self {
+        Self { history, ..self }
+    }
+
+    /// The same, where nobody may wait for room for ever.
+    #[must_use]
+    pub fn owing_room(self, is_owed: bool) -> Self {
+        Self { full: is_owed.then_some(NodeSet::EMPTY), ..self }
+    }
+
     /// The names of what must hold.
-    pub fn properties(ordering: Ordering) -> Vec<&'static str> {
+    pub fn properties(&self) -> Vec<&'static str> {
+        let ordering = self.ordering;
         let mut names = vec![INTEGRITY, VALIDITY, AGREEMENT, FIFO];
         names.extend(ordering.is_causal().then_some(CAUSAL));
         names.extend(ordering.is_total().then_some(TOTAL));
+        names.extend(self.history.map(|_| GAPS));
+        names.extend(self.full.as_ref().map(|_| ROOM));
         names
     }
 
@@ -155,17 +194,15 @@ impl Deliveries {
         }
         message.left -= 1;
         let past = message.past.clone();
-        while sent.rest.front().is_some_and(|message| message.left == 0) {
-            sent.rest.pop_front();
-            sent.first += 1;
-        }
-        let all = &mut self.had[at.index()];
-        if all.len() <= place {
-            all.resize(place + 1, 0);
-        }
-        all[place] = id.number + 1;
+        sent.forget();
+        self.reach(at, place, id.number + 1);
         if id.number > had {
             let missing = Id { number: had, ..id };
+            if self.history.is_some() {
+                let what =
+                    format!("node {at} delivers {id} and never says that it skips {missing}");
+                return broken(GAPS, what);
+            }
             return broken(FIFO, format!("node {at} delivers {id} before {missing}"));
         }
         if let Some(past) = past {
@@ -181,6 +218,49 @@ impl Deliveries {
             }
         }
         self.total.as_mut().map_or(Ok(()), |total| total.on_delivery(at, id, self.nodes))
+    }
+
+    /// A member has come so far with the messages of a sender.
+    fn reach(&mut self, at: NodeId, place: usize, next: u64) {
+        let all = &mut self.had[at.index()];
+        if all.len() <= place {
+            all.resize(place + 1, 0);
+        }
+        all[place] = next;
+    }
+
+    /// A member says that it will never deliver these: the next ones, and none that their sender
+    /// must still have.
+    fn on_missed(
+        &mut self,
+        at: NodeId,
+        from: NodeId,
+        (first, below): (u64, u64),
+    ) -> Result<(), Violation> {
+        let id = Id { from, number: first };
+        let broken = |property, what| Err(Violation { property, what });
+        let Some(history) = self.history else {
+            return broken(VALIDITY, format!("node {at} gives up {id}"));
+        };
+        let place = self.places[from.index()].map(|place| place as usize);
+        let sent = place.map_or(0, |place| self.sent[place].count());
+        let kept = sent.saturating_sub(history.get().into());
+        let had = place.map_or(0, |place| self.had(at, place));
+        let Some(place) = place.filter(|_| first == had && first < below) else {
+            let next = Id { from, number: had };
+            return broken(GAPS, format!("node {at} reports {id}, and {next} is its next"));
+        };
+        if below > kept {
+            let kept = Id { from, number: kept.max(first) };
+            return broken(GAPS, format!("node {at} gives up {kept}, which node {from} still has"));
+        }
+        for number in first..below {
+            let behind = (number - self.sent[place].first) as usize;
+            self.sent[place].rest[behind].left -= 1;
+        }
+        self.sent[place].forget();
+        self.reach(at, place, below);
+        Ok(())
     }
 
     /// The sender whose message a member misses, and the property that is violated.
@@ -267,7 +347,21 @@ impl Monitor for Deliveries {
                 }
                 self.on_delivery(at, Id { from: *from, number: *number }, text)
             }
-            Notice::Full | Notice::Room => Ok(()),
+            Notice::Missed { from, first, below } => {
+                if !self.is_judged(at) || !self.is_judged(*from) {
+                    return Ok(());
+                }
+                self.on_missed(at, *from, (*first, *below))
+            }
+            Notice::Full | Notice::Room => {
+                if let Some(full) = &mut self.full {
+                    full.remove(at);
+                    if *notice == Notice::Full {
+                        full.insert(at);
+                    }
+                }
+                Ok(())
+            }
         }
     }
 
@@ -281,13 +375,21 @@ impl Monitor for Deliveries {
                 return Err(Violation { property, what });
             }
         }
-        Ok(())
+        match self.full.iter().flat_map(NodeSet::iter).next() {
+            Some(at) => {
+                let what = format!("node {at} never has room again");
+                Err(Violation { property: ROOM, what })
+            }
+            None => Ok(()),
+        }
     }
 
     fn obligations(&self) -> Vec<Obligation> {
         let debts =
             |to: NodeId| self.misses(to).map(move |(_, property)| Obligation { to, property });
         let mut owed: Vec<Obligation> = self.up.iter().flat_map(debts).collect();
+        let full = self.full.iter().flat_map(NodeSet::iter);
+        owed.extend(full.map(|to| Obligation { to, property: ROOM }));
         owed.sort_unstable();
         owed.dedup();
         owed
@@ -295,6 +397,9 @@ impl Monitor for Deliveries {
 
     fn on_crash(&mut self, at: NodeId) {
         self.up.remove(at);
+        if let Some(full) = &mut self.full {
+            full.remove(at);
+        }
     }
 
     fn on_restart(&mut self, at: NodeId) {
@@ -381,6 +486,57 @@ mod tests {
         cast(&mut monitor, 0);
         told(&mut monitor, 1, 0, 0).unwrap();
         assert_eq!(told(&mut monitor, 2, 0, 1), Err(FIFO));
+    }
+
+    #[test]
+    fn whoever_has_no_room_is_owed_some_unless_it_crashes() {
+        let say = |monitor: &mut Deliveries, notice| monitor.on_notice(NodeId(0), &notice).unwrap();
+        let mut monitor = watch(Ordering::Fifo);
+        say(&mut monitor, Notice::Full);
+        monitor.at_rest().expect("that was not promised");
+        let mut monitor = monitor.owing_room(true);
+        say(&mut monitor, Notice::Full);
+        assert_eq!(monitor.obligations(), [Obligation { to: NodeId(0), property: ROOM }]);
+        assert_eq!(monitor.at_rest().unwrap_err().what, "node 0 never has room again");
+        let mut crashed = monitor.clone();
+        crashed.on_crash(NodeId(0));
+        crashed.at_rest().unwrap();
+        say(&mut monitor, Notice::Room);
+        monitor.at_rest().unwrap();
+    }
+
+    #[test]
+    fn a_gap_is_reported_in_its_place_and_only_if_its_sender_need_not_have_it() {
+        let of_four = |history| {
+            let mut monitor = watch(Ordering::Fifo).keeping(NonZeroU32::new(history));
+            for _ in 0..4 {
+                cast(&mut monitor, 0);
+            }
+            monitor
+        };
+        let misses = |monitor: &mut Deliveries, first, below| {
+            let notice = Notice::Missed { from: NodeId(0), first, below };
+            monitor.on_notice(NodeId(1), &notice).map_err(|violation| violation.property)
+        };
+        assert_eq!(misses(&mut of_four(0), 0, 1), Err(VALIDITY), "all was promised");
+        let mut monitor = of_four(2);
+        assert_eq!(told(&mut monitor.clone(), 1, 0, 1), Err(GAPS), "0 is skipped in silence");
+        assert_eq!(misses(&mut monitor.clone(), 1, 2), Err(GAPS), "it skips 0 and reports 1");
+        assert_eq!(misses(&mut monitor.clone(), 0, 3), Err(GAPS), "two are still there");
+        assert_eq!(misses(&mut monitor.clone(), 0, 0), Err(GAPS), "nothing");
+        misses(&mut monitor, 0, 2).unwrap();
+        assert_eq!(misses(&mut monitor.clone(), 0, 2), Err(GAPS), "once more");
+        assert_eq!(told(&mut monitor.clone(), 1, 0, 1), Err(INTEGRITY), "what was given up");
+        assert_eq!(told(&mut monitor.clone(), 1, 0, 3), Err(GAPS));
+        told(&mut monitor, 1, 0, 2).unwrap();
+        told(&mut monitor, 1, 0, 3).unwrap();
+        for at in [0, 2] {
+            (0..4).for_each(|number| told(&mut monitor, at, 0, number).unwrap());
+        }
+        monitor.at_rest().unwrap();
+        assert_eq!(monitor.sent[0].rest.len(), 0, "what all have or miss is forgotten");
+        let nobody = Notice::Missed { from: NodeId(2), first: 0, below: 1 };
+        assert_eq!(monitor.on_notice(NodeId(1), &nobody).unwrap_err().property, GAPS);
     }
 
     #[test]

@@ -41,21 +41,31 @@
 //! its section VII: more duplicates than one lengthen, delays of more than a round trip shorten;
 //! `star` and `line`, what fits where only chance or only distance tells members apart; or numbers.
 //!
+//! **Scope** (`--scope`): a loss near one member concerns few, and yet all hear of it. With a scope
+//! of h the first request for a message goes to the members that are at most h links away (section
+//! VIII: local recovery by hop counts), and says so. One who has the message and is h' links away
+//! repairs it for all within h + h' links of itself: among these are all who have heard the request
+//! and have backed off. Whoever has asked or backed off once, and has no repair when its doubled
+//! wait is over, asks all. A repair to a neighbourhood holds back no repair to all.
+//!
 //! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
 //! arrives eventually. A message of a crashed sender that has reached one other member reaches all
-//! live ones; but no member is ever removed, so a window may be full for ever.
+//! live ones. No member is removed, so that a window may be full for ever, unless `--tries R` is
+//! given: then one that was not heard while its sender said R times that it waits for it is, as
+//! [with acknowledgements](super::ack).
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **All get it**: a member
 //! that knows of a missing message requests it until it comes. Sessions see to it that it knows: a
 //! sender repeats its highest number until all members have acknowledged it. A sender keeps a
-//! message that any member misses, since it drops only those that all have acknowledged. **It comes
+//! message that any member misses, since it drops only those that all have acknowledged; its second
+//! request goes to all, and so to the sender, whatever the scope of the first. **It comes
 //! to rest**, since a member without new messages or pending requests is silent.
 //!
 //! **Departures**: sessions end when there is nothing to say, so that a run can end; the paper's
 //! go on. Randomness is a [choice](vorrang_protocol::Effects::choose) among so many values
 //! (`--draws`), so that a checker can try them all: two of them, the shortest and the longest, are
-//! all that it needs. Numbers are per sender, where the paper has names. There is no scoped
-//! recovery.
+//! all that it needs. Numbers are per sender, where the paper has names. A scope is widened to all at
+//! once, and not step by step; sessions always go to all.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;
@@ -69,9 +79,11 @@ use super::body::{Body, Id};
 use super::card::{Card, Demonstration, Flaw, LATENCY, REQUESTS, Setting, Terms};
 use super::carrier::{Carrier, Up, longest};
 use super::ordered::{self, Ordered};
+use super::silence::Silence;
 use super::suppression::distance::Map;
 pub use super::suppression::message::{Message, Timer};
 use super::suppression::pace::Pace;
+use super::suppression::scope::Scope;
 use super::suppression::sessions::Sessions;
 use super::suppression::stream::Stream;
 use crate::card::{Assumes, Span};
@@ -89,9 +101,11 @@ pub struct Srm {
     pub(super) streams: BTreeMap<NodeId, Stream>,
     /// How far each has come with what this member has sent, as far as is known.
     pub(super) known: Vec<u64>,
+    pub(super) silence: Silence,
     /// How many members have not acknowledged all of it.
     pub(super) laggards: u32,
     pub(super) map: Map,
+    pub(super) scope: Scope,
     pub(super) pace: Pace,
     pub(super) sessions: Sessions,
     pub(super) kept: u32,
@@ -100,6 +114,13 @@ pub struct Srm {
 impl Srm {
     pub(super) fn say(&self, message: Message, fx: &mut impl Effects<Ordered<Self>>) {
         fx.broadcast(self.group.others(self.me), ordered::Message::Carried(message));
+    }
+
+    /// Says something to those who are at most so many links away, or to all.
+    fn say_near(&self, reach: Option<u32>, message: Message, fx: &mut impl Effects<Ordered<Self>>) {
+        let Some(reach) = reach else { return self.say(message, fx) };
+        let near = self.group.others(self.me).filter(|&id| self.scope.has(id, reach));
+        fx.broadcast(near, ordered::Message::Carried(message));
     }
 
     pub(super) fn set(timer: Timer, after: Duration, fx: &mut impl Effects<Ordered<Self>>) {
@@ -128,8 +149,10 @@ impl Carrier for Srm {
             longest: longest(me, setup),
             streams: BTreeMap::new(),
             known: vec![0; setup.group.size() as usize],
+            silence: Silence::of(setup),
             laggards: 0,
             map: Map::of(me, setup),
+            scope: Scope::of(me, setup),
             pace: Pace::of(setup.waits, setup.group.size()),
             sessions: Sessions::default(),
             kept: 0,
@@ -147,8 +170,12 @@ impl Carrier for Srm {
         own.told = own.inbox.next;
         own.kept.push_back(body.clone());
         self.kept += 1;
-        self.laggards = self.group.size() - 1;
+        let others = self.group.others(self.me);
+        self.laggards = others.filter(|&id| !self.silence.is_removed(id)).count() as u32;
         self.say(Message::Data { number, stable, body }, fx);
+        if self.laggards == 0 {
+            return self.forget(self.me, number + 1);
+        }
         self.sessions.quiet = 0;
         self.sessions.is_busy = true;
         self.wake(fx);
@@ -161,19 +188,20 @@ impl Carrier for Srm {
         up: &mut Up,
         fx: &mut impl Effects<Ordered<Self>>,
     ) {
+        self.silence.hear(from);
         match message {
             Message::Data { number, stable, body } => {
                 self.take(Id { from, number }, body, up, fx);
                 self.forget(from, stable);
             }
-            Message::Request { of, distance_ns } => {
+            Message::Request { of, distance_ns, is_local } => {
                 if self.group.contains(of.from) {
-                    self.on_request(from, of, distance_ns, fx);
+                    self.on_request((from, is_local), of, distance_ns, fx);
                 }
             }
-            Message::Repair { of, body } => {
+            Message::Repair { of, body, is_local } => {
                 if self.group.contains(of.from) {
-                    self.repaired(Some(from), of, fx);
+                    self.repaired((Some(from), is_local), of, fx);
                     // A member needs no report about its own messages.
                     if of.from != self.me {
                         self.take(of, body, up, fx);
@@ -188,7 +216,11 @@ impl Carrier for Srm {
         match timer {
             Timer::Request(of) => {
                 let distance_ns = self.map.to(of.from).as_nanos() as u64;
-                self.say(Message::Request { of, distance_ns }, fx);
+                let missing = self.stream(of.from).missing.get(&of.number);
+                let is_first = missing.is_some_and(|it| it.doublings == 0);
+                let reach = self.scope.of_request(is_first);
+                let request = Message::Request { of, distance_ns, is_local: reach.is_some() };
+                self.say_near(reach, request, fx);
                 self.asked(of, None);
                 self.back_off(of, fx);
             }
@@ -198,13 +230,17 @@ impl Carrier for Srm {
                 }
             }
             Timer::Repair(of) => {
+                let reach =
+                    self.stream(of.from).repairs.get(&of.number).and_then(|repair| repair.reach);
+                let is_local = reach.is_some();
                 if let Some(body) = self.stream(of.from).get(of.number).cloned() {
-                    self.say(Message::Repair { of, body }, fx);
+                    self.say_near(reach, Message::Repair { of, body, is_local }, fx);
                 }
-                self.repaired(None, of, fx);
+                self.repaired((None, is_local), of, fx);
             }
             Timer::Hold(of) => {
-                if let Some(Some(came)) = self.stream(of.from).held.remove(&of.number) {
+                let held = self.stream(of.from).held.remove(&of.number);
+                if let Some(came) = held.and_then(|held| held.came) {
                     self.pace.repair.learn(came);
                 }
             }
@@ -242,10 +278,12 @@ pub const CARD: Card = Card {
         Parameter::Topology,
         Parameter::Within,
         Parameter::Window,
+        Parameter::Tries,
         Parameter::Ordering,
         Parameter::Waits,
         Parameter::Distances,
         Parameter::Draws,
+        Parameter::Scope,
     ],
     terms: Terms { data: &["DATA", "REPAIR"], checked: &[1, 0] },
     theory: &[LATENCY.costs(Setting::latency), REQUESTS.costs(requests)],
@@ -280,6 +318,36 @@ const FLAWS: &[Flaw] = &[
         breaks: "one back-off a round",
         shown_by: Demonstration::of(&[1, 0, 0]).losing(2),
     },
+    Flaw {
+        name: "suppressed-for-ever",
+        what: "a member that hears the request of another leaves the message to it, instead of \
+               waiting for longer: if the repair is lost to it, it never asks",
+        breaks: "every gap is asked for",
+        shown_by: Demonstration::of(&[1, 0, 0]).losing(2),
+    },
+    Flaw {
+        name: "never-removed",
+        what: "a member that has crashed is waited for: the window stays full for ever",
+        breaks: "room",
+        shown_by: Demonstration::of(&[1, 0])
+            .crashing(1)
+            .given(&[(Parameter::Window, "1"), (Parameter::Tries, "3")]),
+    },
+    Flaw {
+        name: "never-widened",
+        what: "a request goes to the neighbourhood however often it was made: where nobody there \
+               can answer, since the only neighbour has crashed, nobody ever does",
+        breaks: "validity",
+        shown_by: Demonstration::of(&[1, 0, 0])
+            .losing(1)
+            .crashing(1)
+            .timely(Duration::from_micros(1))
+            .given(&[
+                (Parameter::Topology, "line"),
+                (Parameter::Scope, "1"),
+                (Parameter::Waits, "0.1,0,0.1,0"),
+            ]),
+    },
 ];
 
 #[cfg(test)]
@@ -300,6 +368,14 @@ mod tests {
 
     fn lost() -> Id {
         Id { from: NodeId(0), number: 5 }
+    }
+
+    fn asking(of: Id, distance_ns: u64) -> Message {
+        Message::Request { of, distance_ns, is_local: false }
+    }
+
+    fn repair(is_local: bool) -> Message {
+        Message::Repair { of: lost(), body: Body::Plain("".into()), is_local }
     }
 
     /// A member that has all but number 5.
@@ -324,7 +400,7 @@ mod tests {
         let request = ["0 REQUEST(0/5)", "2 REQUEST(0/5)"];
         assert_eq!(asked[..2], request);
         assert_eq!(asked[2..], ["Request(0/5) in 4ms", "Ignore(0/5) in 2ms"]);
-        let request = Message::Request { of: lost(), distance_ns: 1_000_000 };
+        let request = asking(lost(), 1_000_000);
         let backs_off = ["Request(0/5) in 8ms", "Ignore(0/5) in 4ms"];
         assert_eq!(hear(&mut b, 1, request.clone()), backs_off);
         assert_eq!(hear(&mut b, 1, request.clone()), [""; 0], "the same round");
@@ -341,7 +417,7 @@ mod tests {
         assert_eq!(run_out(&mut s, Timer::Hold(lost())), [""; 0]);
         assert_eq!(hear(&mut s, 2, request), ["Repair(0/5) in 2ms"], "long ago");
 
-        let repair = Message::Repair { of: lost(), body: Body::Plain("".into()) };
+        let repair = repair(false);
         for (node, hold) in [(&mut a, "Hold(0/5) in 3ms"), (&mut b, "Hold(0/5) in 6ms")] {
             let found = hear(node, 0, repair.clone());
             let done = [hold, "no Request(0/5)", "no Ignore(0/5)", "delivers 0/5", "delivers 0/6"];
@@ -350,28 +426,95 @@ mod tests {
         }
     }
 
+    const NEAR: &[(Parameter, &str)] = &[
+        (Parameter::Topology, "line"),
+        (Parameter::Waits, "2,0,1,0"),
+        (Parameter::Distances, "known"),
+        (Parameter::Scope, "1"),
+    ];
+
+    #[test]
+    fn the_first_request_goes_to_neighbours_and_the_next_to_all() {
+        let near = || {
+            let mut node = member::<Srm>(4, 6, NEAR);
+            for number in (0..5).chain([6]) {
+                hear(&mut node, 0, data(number));
+            }
+            node
+        };
+        let mut node = near();
+        let asked = run_out(&mut node, Timer::Request(lost()));
+        assert_eq!(asked[..2], ["3 REQUEST(0/5 near)", "5 REQUEST(0/5 near)"]);
+        let again = run_out(&mut node, Timer::Request(lost()));
+        assert_eq!(again[..2], ["0 REQUEST(0/5)", "1 REQUEST(0/5)"]);
+        assert_eq!(again.iter().filter(|it| it.contains("REQUEST")).count(), 5);
+
+        let mut node = near();
+        let other = Message::Request { of: lost(), distance_ns: 0, is_local: true };
+        assert!(hear(&mut node, 5, other)[0].starts_with("Request(0/5) in"));
+        let asked = run_out(&mut node, Timer::Request(lost()));
+        assert_eq!(asked[0], "0 REQUEST(0/5)", "the neighbourhood has been asked");
+    }
+
+    #[test]
+    fn a_repair_goes_to_all_who_may_have_heard_the_request() {
+        let near = || Message::Request { of: lost(), distance_ns: 0, is_local: true };
+        let about_to_repair = || {
+            let mut node = member::<Srm>(2, 7, NEAR);
+            for number in 0..6 {
+                hear(&mut node, 0, data(number));
+            }
+            assert_eq!(hear(&mut node, 3, near()), ["Repair(0/5) in 1ms"]);
+            node
+        };
+        let repairs = |node: &mut Ordered<Srm>| {
+            let said = run_out(node, Timer::Repair(lost()));
+            said.into_iter().filter(|it| it.contains("REPAIR")).collect::<Vec<_>>()
+        };
+        let said = |ids: &[u32], how: &str| {
+            ids.iter().map(|id| alloc::format!("{id} REPAIR(0/5{how})")).collect::<Vec<_>>()
+        };
+        let all = said(&[0, 1, 3, 4, 5, 6], "");
+        let mut node = about_to_repair();
+        let two_links = said(&[0, 1, 3, 4], " near");
+        assert_eq!(repairs(&mut node), two_links, "one to 3, and one that its request has gone");
+
+        let mut node = about_to_repair();
+        assert_eq!(hear(&mut node, 4, near()), [""; 0], "from farther away");
+        assert_eq!(repairs(&mut node), said(&[0, 1, 3, 4, 5], " near"));
+        assert_eq!(hear(&mut node, 3, near()), [""; 0], "it just has");
+        assert_eq!(hear(&mut node, 6, asking(lost(), 0)), ["Repair(0/5) in 4ms"], "6 has not");
+        assert_eq!(hear(&mut node, 3, repair(true)), [""; 0], "6 does not hear that");
+        assert_eq!(repairs(&mut node), all);
+        assert_eq!(hear(&mut node, 6, asking(lost(), 0)), [""; 0], "all have heard that");
+
+        let mut node = about_to_repair();
+        assert_eq!(hear(&mut node, 3, asking(lost(), 0)), [""; 0]);
+        assert_eq!(repairs(&mut node), all, "who asks all widens what was to be near");
+    }
+
     #[test]
     fn whoever_hears_of_another_repair_need_not_do_it() {
         let mut b = member::<Srm>(2, 3, LINE);
         for number in 0..6 {
             hear(&mut b, 0, data(number));
         }
-        let request = Message::Request { of: lost(), distance_ns: 0 };
+        let request = asking(lost(), 0);
         assert_eq!(hear(&mut b, 1, request), ["Repair(0/5) in 1ms"]);
-        let repair = Message::Repair { of: lost(), body: Body::Plain("".into()) };
+        let repair = repair(false);
         assert_eq!(hear(&mut b, 0, repair), ["no Repair(0/5)", "Hold(0/5) in 6ms"]);
     }
 
     #[test]
     fn a_request_for_what_was_not_known_to_be_sent_is_news() {
         let mut b = member::<Srm>(2, 3, LINE);
-        let request = Message::Request { of: Id { number: 1, ..lost() }, distance_ns: 0 };
+        let request = asking(Id { number: 1, ..lost() }, 0);
         let heard = hear(&mut b, 1, request);
         assert!(heard.contains(&"Request(0/0) in 4ms".into()), "{heard:?}");
         assert!(heard.contains(&"Request(0/1) in 8ms".into()), "{heard:?}");
-        let absurd = Message::Request { of: Id { number: 900, ..lost() }, distance_ns: 0 };
+        let absurd = asking(Id { number: 900, ..lost() }, 0);
         assert_eq!(hear(&mut b, 1, absurd), [""; 0]);
-        let mine = Message::Request { of: Id { from: NodeId(2), number: 0 }, distance_ns: 0 };
+        let mine = asking(Id { from: NodeId(2), number: 0 }, 0);
         assert_eq!(hear(&mut b, 1, mine), [""; 0], "nobody has sent that");
     }
 

@@ -71,6 +71,11 @@ pub struct Setup {
     pub window: u32,
     /// How a loss of the last message is found out.
     pub tail: Tail,
+    /// How many of its messages a sender keeps that does not know its receivers; none, if it keeps
+    /// what not all are known to have.
+    pub history: Option<NonZeroU32>,
+    /// After how many unanswered tries a member is taken for crashed, if ever.
+    pub tries: Option<NonZeroU32>,
     /// In which order messages are delivered.
     pub ordering: Ordering,
     /// How long to wait before requesting a missing message, and before repairing it.
@@ -79,6 +84,8 @@ pub struct Setup {
     pub distances: Distances,
     /// From how many different waits one is drawn.
     pub draws: NonZeroU32,
+    /// How many links a request goes at first, if not to all.
+    pub scope: Option<NonZeroU32>,
     /// How many nodes found the group: those with the lowest numbers.
     pub founders: u32,
     /// The failure detector.
@@ -95,7 +102,7 @@ impl Setup {
     /// timers that are never late, coins for root contention, no time to gather, a heartbeat every
     /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
     /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
-    /// and a group that all have founded, who watch each other by heartbeats; two pieces
+    /// with requests to all, and a group that all have founded, who watch each other by heartbeats; two pieces
     /// of work for each.
     pub fn new(group: Group) -> Self {
         Self {
@@ -120,10 +127,13 @@ impl Setup {
             margin: Duration::from_micros(500),
             window: 64,
             tail: Tail::Heartbeat,
+            history: None,
+            tries: None,
             ordering: Ordering::Fifo,
             waits: Waits::Fixed,
             distances: Distances::Measured,
             draws: parameter::USUAL_DRAWS,
+            scope: None,
             founders: group.size(),
             detector: Detector::Heartbeats,
             work: group.size().saturating_mul(2),
@@ -203,10 +213,13 @@ mod tests {
             (Parameter::Margin, "300us"),
             (Parameter::Window, "5"),
             (Parameter::Tail, "stop"),
+            (Parameter::History, "3"),
+            (Parameter::Tries, "4"),
             (Parameter::Ordering, "skeen"),
             (Parameter::Waits, "2,0,1,0.5"),
             (Parameter::Distances, "known"),
             (Parameter::Draws, "7"),
+            (Parameter::Scope, "2"),
             (Parameter::Founders, "2"),
             (Parameter::Detector, "told"),
             (Parameter::Work, "9"),
@@ -221,7 +234,7 @@ mod tests {
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
                     --contention id --gather 2ms --beat 7ms --margin 300us --window 5 --tail stop \
-                    --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --founders 2 \
+                    --history 3 --tries 4 --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --scope 2 --founders 2 \
                     --detector told --work 9";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
@@ -273,6 +286,10 @@ mod tests {
         assert_eq!(
             wrong("--nodes 3 --contention coin"),
             "--contention: 'coin' is not one of: wait, id"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --scope 0"),
+            "--scope: '0' is not a number from 1 to 1000000, nor all"
         );
         assert_eq!(wrong("--nodes 3 --founders 4"), "--founders: '4' is not a number from 1 to 3");
         assert_eq!(

@@ -16,6 +16,10 @@ use crate::topology::ring::Ring;
 const MOST_WINDOW: u32 = 1 << 20;
 /// Finer than any difference that is seen.
 const MOST_DRAWS: u32 = 1_000_000;
+/// A member that is silent for so long has had its chances.
+const MOST_TRIES: u32 = 100;
+/// Longer than any way there is.
+const MOST_SCOPE: u32 = 1_000_000;
 pub(super) const USUAL_DRAWS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1000);
 
 /// More are not useful, and every token is a message in flight.
@@ -67,6 +71,10 @@ pub enum Parameter {
     Window,
     /// How a loss of the last message is found out.
     Tail,
+    /// How many of its messages a sender keeps that does not know its receivers.
+    History,
+    /// After how many unanswered tries a member is taken for crashed.
+    Tries,
     /// In which order messages are delivered.
     Ordering,
     /// How long to wait before asking and before repairing.
@@ -75,6 +83,8 @@ pub enum Parameter {
     Distances,
     /// From how many different waits one is drawn.
     Draws,
+    /// How far a request goes at first.
+    Scope,
     /// How many nodes found the group.
     Founders,
     /// The failure detector.
@@ -91,6 +101,14 @@ const WINDOW: &str = "How many unacknowledged messages a sender may have: its fl
 const TAIL: &str = "How the loss of the last message is detected: heartbeat (the sender repeats \
                     its highest sequence number until all have everything), stop (it does so three \
                     times) or none [default: heartbeat]";
+const HISTORY: &str = "How many of its last messages a sender keeps: it then need not know its \
+                       receivers and waits for none, and what a receiver asks for too late is a \
+                       gap that is reported to its application. A number, at most --window, or all \
+                       (what not all members are known to have) [default: all]";
+const TRIES: &str = "After how many tries in a row that a member does not answer it is taken for \
+                     crashed: no sender waits for it any more. Right if no message takes longer \
+                     than --within and fewer than so many are lost in a row. A number, or never \
+                     [default: never]";
 const ORDERING: &str = "In which order messages are delivered: fifo, causal, sequencer, token, \
      lamport or skeen; the last four are total [default: fifo; sequencer of total-order]";
 const WAITS: &str = "How long to wait before requesting a missing message, and before repairing \
@@ -100,6 +118,9 @@ const DISTANCES: &str = "Whether distances to other members are measured or know
                          known [default: measured; known in a check]";
 const DRAWS: &str = "From how many different waits one is drawn, the shortest and the \
      longest included [default: 1001; 2 in a check]";
+const SCOPE: &str = "How many links a request goes at first, and the repair that answers it no \
+                     further than to all who may have heard it; if that brings nothing, the next \
+                     request goes to all: a number of links, or all [default: all]";
 const FOUNDERS: &str = "How many nodes found the group, those with the lowest numbers; others \
                         join when they ask to [default: all; all but one in a check]";
 const DETECTOR: &str = "The failure detector: heartbeats, or told (by the commands suspect, trust \
@@ -114,7 +135,7 @@ const QUORUM: &str = "The quorum system: plane, cyclic, grid, majority, weighted
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 30] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -135,10 +156,13 @@ impl Parameter {
         Self::Margin,
         Self::Window,
         Self::Tail,
+        Self::History,
+        Self::Tries,
         Self::Ordering,
         Self::Waits,
         Self::Distances,
         Self::Draws,
+        Self::Scope,
         Self::Founders,
         Self::Detector,
         Self::Work,
@@ -167,10 +191,13 @@ impl Parameter {
             Self::Margin => "margin",
             Self::Window => "window",
             Self::Tail => "tail",
+            Self::History => "history",
+            Self::Tries => "tries",
             Self::Ordering => "ordering",
             Self::Waits => "waits",
             Self::Distances => "distances",
             Self::Draws => "draws",
+            Self::Scope => "scope",
             Self::Founders => "founders",
             Self::Detector => "detector",
             Self::Work => "work",
@@ -188,7 +215,9 @@ impl Parameter {
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
             Self::Arbitration | Self::Contention | Self::Tail => "RULE",
-            Self::Window => "MESSAGES",
+            Self::Window | Self::History => "MESSAGES",
+            Self::Tries => "TIMES",
+            Self::Scope => "LINKS",
             Self::Waits => "FACTORS",
             Self::Distances | Self::Detector => "HOW",
             Self::Ring | Self::Ordering => "ORDER",
@@ -260,10 +289,13 @@ impl Parameter {
             }
             Self::Window => WINDOW,
             Self::Tail => TAIL,
+            Self::History => HISTORY,
+            Self::Tries => TRIES,
             Self::Ordering => ORDERING,
             Self::Waits => WAITS,
             Self::Distances => DISTANCES,
             Self::Draws => DRAWS,
+            Self::Scope => SCOPE,
             Self::Founders => FOUNDERS,
             Self::Detector => DETECTOR,
             Self::Work => WORK,
@@ -319,10 +351,13 @@ impl Parameter {
             },
             Self::Window => setup.window = up_to(text, MOST_WINDOW)?.get(),
             Self::Tail => setup.tail = one_of(&Tail::ALL, Tail::name, text)?,
+            Self::History => setup.history = number_or(ALL, text, MOST_WINDOW)?,
+            Self::Tries => setup.tries = number_or(NEVER, text, MOST_TRIES)?,
             Self::Ordering => setup.ordering = one_of(&Ordering::ALL, Ordering::name, text)?,
             Self::Waits => setup.waits = text.parse()?,
             Self::Distances => setup.distances = one_of(&Distances::ALL, Distances::name, text)?,
             Self::Draws => setup.draws = up_to(text, MOST_DRAWS)?,
+            Self::Scope => setup.scope = number_or(ALL, text, MOST_SCOPE)?,
             Self::Founders => setup.founders = up_to(text, group.size())?.get(),
             Self::Detector => setup.detector = one_of(&Detector::ALL, Detector::name, text)?,
             Self::Work => setup.work = up_to(text, MOST_WORK)?.get(),
@@ -353,10 +388,13 @@ impl Parameter {
             Self::Margin => show_duration_ns(setup.margin.as_nanos() as u64),
             Self::Window => setup.window.to_string(),
             Self::Tail => setup.tail.name().to_string(),
+            Self::History => shown_or(ALL, setup.history),
+            Self::Tries => shown_or(NEVER, setup.tries),
             Self::Ordering => setup.ordering.name().to_string(),
             Self::Waits => setup.waits.to_string(),
             Self::Distances => setup.distances.name().to_string(),
             Self::Draws => setup.draws.to_string(),
+            Self::Scope => shown_or(ALL, setup.scope),
             Self::Founders => setup.founders.to_string(),
             Self::Detector => setup.detector.name().to_string(),
             Self::Work => setup.work.to_string(),
@@ -367,6 +405,21 @@ impl Parameter {
 fn up_to(text: &str, most: u32) -> Result<NonZeroU32, String> {
     let number = text.parse::<NonZeroU32>().ok().filter(|number| number.get() <= most);
     number.ok_or_else(|| format!("'{text}' is not a number from 1 to {most}"))
+}
+
+// The words for no limit.
+const ALL: &str = "all";
+const NEVER: &str = "never";
+
+fn number_or(word: &str, text: &str, most: u32) -> Result<Option<NonZeroU32>, String> {
+    if text == word {
+        return Ok(None);
+    }
+    up_to(text, most).map(Some).map_err(|why| format!("{why}, nor {word}"))
+}
+
+fn shown_or(word: &str, number: Option<NonZeroU32>) -> String {
+    number.map_or_else(|| word.to_string(), |it| it.to_string())
 }
 
 fn time(text: &str) -> Result<Duration, String> {

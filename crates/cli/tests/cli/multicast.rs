@@ -83,6 +83,34 @@ fn a_lost_tail_is_lost_for_ever_without_a_cure() {
 }
 
 #[test]
+fn what_a_sender_has_dropped_is_counted_and_a_scope_saves_messages() {
+    let run = figures("run nack --nodes 5 --senders 1 --multicasts 500 --history 4 --loss 20%");
+    assert_eq!((&run["safe"], &run["quiescent"]), (&true.into(), &true.into()), "{run}");
+    assert!(number(&run, "missed") > 0.0, "{run}");
+    assert_eq!(number(&run, "missed") + number(&run, "delivered"), 2500.0, "{run}");
+    let known = figures("run nack --nodes 5 --senders 1 --multicasts 50");
+    assert_eq!(known["missed"], Value::Null, "who knows its receivers drops nothing: {known}");
+    let line = "run srm --nodes 31 --topology tree:2 --senders 1 --multicasts 200 --every 20ms \
+                --loss 1% --distances known";
+    let [all, near] = ["", " --scope 1"].map(|scope| figures(&format!("{line}{scope}")));
+    assert!(number(&near, "messages") < number(&all, "messages"), "{near} {all}");
+}
+
+#[test]
+fn a_crashed_member_fills_windows_for_ever_unless_it_is_removed() {
+    for name in ["ack", "nack", "srm"] {
+        let line = format!(
+            "run {name} --nodes 4 --senders 1 --multicasts 100 --window 8 --crash 3@20ms --loss 5%"
+        );
+        let stuck = figures(&line);
+        assert!(number(&stuck, "multicasts") < 100.0, "{stuck}");
+        let goes_on = figures(&format!("{line} --tries 8"));
+        assert_eq!(goes_on["multicasts"], 100, "{goes_on}");
+        assert_eq!((&goes_on["safe"], &goes_on["quiescent"]), (&true.into(), &true.into()));
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_named() {
     for (line, words) in [
         ("run ack --senders 50", "there are only 13 members"),
@@ -91,6 +119,14 @@ fn what_does_not_fit_is_named() {
         ("run nack --tail never", "'never' is not one of: heartbeat, stop, none"),
         ("run ack --ordering random", "fifo, causal, sequencer, token, lamport, skeen"),
         ("run srm --waits 1,2", "four numbers"),
+        ("run srm --scope 0", "'0' is not a number from 1 to 1000000, nor all"),
+        ("run nack --history 5 --ordering causal", "only fifo order is kept"),
+        ("run nack --history 65", "--window 64 of a sender, so say 64 at most"),
+        ("check nack --history none", "nor all"),
+        ("run nack --history 5 --tries 2", "waits for nobody needs no --tries"),
+        ("run ack --tries 2 --ordering token", "only in fifo order"),
+        ("run srm --tries 0", "'0' is not a number from 1 to 100, nor never"),
+        ("run ack --history 5", "--history"),
         ("check ack --casts 2 --window 1", "--window 1 is smaller"),
         ("run ack --net --nodes 3 --multicasts 5000", "more than its --window of 64"),
         ("node --id 0 --peers 127.0.0.1:1,127.0.0.1:2 -a raymond --udp", "datagrams are lost"),

@@ -53,6 +53,9 @@ pub(super) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         Parameter::Within => false,
         Parameter::Late => !setup.late.is_zero(),
         Parameter::Gather => !setup.gather.is_zero(),
+        Parameter::Scope => setup.scope.is_some(),
+        Parameter::History => setup.history.is_some(),
+        Parameter::Tries => setup.tries.is_some(),
         // A node that is told suspicions does not use heartbeats.
         Parameter::Beat | Parameter::Margin => setup.detector == Detector::Heartbeats,
         Parameter::K

@@ -62,7 +62,7 @@ impl Workload<Command, Notice> for Speakers {
         orders: &mut WorkloadEffects<'_, Command>,
     ) {
         match notice {
-            Notice::Delivered { .. } => {}
+            Notice::Delivered { .. } | Notice::Missed { .. } => {}
             Notice::Full => self.is_full[at.index()] = true,
             Notice::Room => {
                 self.is_full[at.index()] = false;
@@ -79,6 +79,7 @@ pub(crate) struct Tally {
     kinds: &'static [&'static str],
     sent: Vec<u64>,
     delivered: u64,
+    missed: u64,
     most_kept: usize,
     last_ns: u64,
 }
@@ -97,7 +98,11 @@ impl Meter<Command, Notice> for Tally {
 
     fn on_command(&mut self, _: u64, _: NodeId, _: &Command) {}
     fn on_notice(&mut self, at_ns: u64, _: NodeId, notice: &Notice) {
-        self.delivered += u64::from(matches!(notice, Notice::Delivered { .. }));
+        match notice {
+            Notice::Delivered { .. } => self.delivered += 1,
+            Notice::Missed { first, below, .. } => self.missed += below - first,
+            Notice::Full | Notice::Room => {}
+        }
         self.last_ns = at_ns;
     }
     fn on_send(&mut self, _: NodeId, _: NodeId, sent: Sent) {
@@ -273,6 +278,47 @@ fn a_loss_near_the_sender_is_asked_for_about_once() {
         // Of a message that is lost on a link, all copies behind it are.
         let lost = report.faults.lost;
         assert!(asked > 0 && asked < lost, "{topology}: {asked} for {lost} copies");
+    }
+}
+
+/// Every message over a link counts. Of losses in a tree most concern few, and with a scope few hear
+/// of them.
+#[test]
+fn a_scope_spares_those_who_miss_nothing() {
+    let of_scope = |scope: &str| {
+        let mut run = Run::of("srm", 31);
+        run.setup.set(Parameter::Topology, "tree:2").unwrap();
+        run.setup.set(Parameter::Scope, scope).unwrap();
+        run.setup.distances = Distances::Known;
+        run.often = 10;
+        run.gap = Distribution::Exponential(50 * MS);
+        run.faults = Faults::default().loss("1%".parse().unwrap());
+        let report = run.done();
+        assert!(report.is_safe() && report.is_quiescent(), "{scope}: {:?}", report.at_rest);
+        assert_eq!(report.summary.delivered, 31 * 31 * 10);
+        report.summary.sent("REQUEST") + report.summary.sent("REPAIR")
+    };
+    let [all, near] = ["all", "1"].map(of_scope);
+    println!("{all} messages over links to repair all, {near} with a scope");
+    assert!(near * 2 < all, "{near} of {all}");
+}
+
+/// Whatever is not delivered is reported, and the larger the history the less that is.
+#[test]
+fn what_unknown_receivers_miss_is_reported() {
+    let mut before = u64::MAX;
+    for (history, loss) in [("1", "30%"), ("4", "30%"), ("64", "5%")] {
+        let mut run = Run::of("nack", 6);
+        run.setup.set(Parameter::History, history).unwrap();
+        run.often = 200;
+        run.faults = Faults::default().loss(loss.parse().unwrap());
+        let report = run.done();
+        assert!(report.is_safe() && report.is_quiescent(), "{history}: {:?}", report.at_rest);
+        let Tally { delivered, missed, most_kept, .. } = report.summary;
+        assert_eq!(delivered + missed, 6 * 6 * 200, "{history}");
+        assert!(missed < before && (missed > 0) == (history != "64"), "{history}: {missed}");
+        assert!(most_kept <= 64 * 6, "{most_kept}");
+        before = missed;
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Tally {
     multicasts: u64,
     /// How often something was delivered, and of that how often elsewhere.
     delivered: u64,
+    /// How often a member gave up a message.
+    missed: u64,
     latency: Times,
     /// Messages that have not reached all.
     carried: Vec<Carried>,
@@ -40,6 +42,21 @@ struct Said {
     first: u64,
     /// When, and how many others have not delivered it.
     rest: VecDeque<(u64, u32)>,
+}
+
+impl Said {
+    /// One more has delivered it or never will; when it was said.
+    fn done(&mut self, number: u64) -> Option<u64> {
+        let place = number.checked_sub(self.first)? as usize;
+        let (said_ns, left) = self.rest.get_mut(place)?;
+        let said_ns = *said_ns;
+        *left = left.saturating_sub(1);
+        while self.rest.front().is_some_and(|(_, left)| *left == 0) {
+            self.rest.pop_front();
+            self.first += 1;
+        }
+        Some(said_ns)
+    }
 }
 
 /// The messages of one member.
@@ -87,6 +104,7 @@ impl Tally {
             said: vec![Said::default(); len],
             multicasts: 0,
             delivered: 0,
+            missed: 0,
             latency: Times::default(),
             carried: vec![Carried::default(); len],
             duplicates: 0,
@@ -108,6 +126,10 @@ impl Tally {
     /// How often something was delivered, at its sender's too.
     pub const fn delivered(&self) -> u64 {
         self.delivered
+    }
+    /// How often a member gave up a message that its sender had dropped.
+    pub const fn missed(&self) -> u64 {
+        self.missed
     }
     /// From when something is said until another delivers it.
     pub const fn latency(&self) -> Times {
@@ -159,20 +181,21 @@ impl Meter<Command, Notice> for Tally {
         self.said[at.index()].rest.push_back((at_ns, self.nodes));
     }
     fn on_notice(&mut self, at_ns: u64, at: NodeId, notice: &Notice) {
-        let Notice::Delivered { from, number, .. } = notice else { return };
-        self.delivered += 1;
-        let said = &mut self.said[from.index()];
-        let place = number.checked_sub(said.first).map(|place| place as usize);
-        let Some((said_ns, left)) = place.and_then(|place| said.rest.get_mut(place)) else {
-            return;
-        };
-        if at != *from {
-            self.latency.add(at_ns.saturating_sub(*said_ns));
-        }
-        *left = left.saturating_sub(1);
-        while said.rest.front().is_some_and(|(_, left)| *left == 0) {
-            said.rest.pop_front();
-            said.first += 1;
+        match notice {
+            Notice::Delivered { from, number, .. } => {
+                self.delivered += 1;
+                let said_ns = self.said[from.index()].done(*number);
+                if let Some(said_ns) = said_ns.filter(|_| at != *from) {
+                    self.latency.add(at_ns.saturating_sub(said_ns));
+                }
+            }
+            Notice::Missed { from, first, below } => {
+                self.missed += below - first;
+                for number in *first..*below {
+                    self.said[from.index()].done(number);
+                }
+            }
+            Notice::Full | Notice::Room => {}
         }
     }
     const READS_CONTENT: bool = true;

@@ -76,7 +76,7 @@ impl Workload<Command, Notice> for MulticastWorkload {
         orders: &mut WorkloadEffects<'_, Command>,
     ) {
         match notice {
-            Notice::Delivered { .. } => {}
+            Notice::Delivered { .. } | Notice::Missed { .. } => {}
             Notice::Full => self.is_full[at.index()] = true,
             Notice::Room => {
                 self.is_full[at.index()] = false;

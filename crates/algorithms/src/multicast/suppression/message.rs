@@ -7,7 +7,7 @@ use vorrang_protocol::NodeId;
 
 use crate::multicast::body::{Body, Id, Shared};
 
-/// The messages between carriers, always to all.
+/// The messages between carriers, to all but for what is said to a neighbourhood.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
@@ -26,6 +26,8 @@ pub enum Message {
         of: Id,
         /// How far away its sender is from the one who asks, in nanoseconds.
         distance_ns: u64,
+        /// It goes to the neighbourhood only.
+        is_local: bool,
     },
     /// Here it is.
     Repair {
@@ -33,6 +35,8 @@ pub enum Message {
         of: Id,
         /// What it is.
         body: Body,
+        /// It goes to those only who may have heard requests to neighbourhoods.
+        is_local: bool,
     },
     /// How far a member has come.
     Session(News),
@@ -90,8 +94,10 @@ impl fmt::Display for Message {
         let kind = vorrang_protocol::Message::kind_name(self);
         match self {
             Self::Data { number, body, .. } => write!(f, "{kind}({number}{body})"),
-            Self::Request { of, .. } => write!(f, "{kind}({of})"),
-            Self::Repair { of, body } => write!(f, "{kind}({of}{body})"),
+            Self::Request { of, is_local, .. } => write!(f, "{kind}({of}{})", near(*is_local)),
+            Self::Repair { of, body, is_local } => {
+                write!(f, "{kind}({of}{}{body})", near(*is_local))
+            }
             Self::Session(news) => {
                 write!(f, "{kind}(")?;
                 for (at, (from, next, below)) in news.streams.0.iter().enumerate() {
@@ -104,6 +110,11 @@ impl fmt::Display for Message {
             }
         }
     }
+}
+
+/// What is added where something does not go to all.
+const fn near(is_local: bool) -> &'static str {
+    if is_local { " near" } else { "" }
 }
 
 /// The timers of a carrier.

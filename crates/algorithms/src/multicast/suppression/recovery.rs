@@ -7,7 +7,7 @@ use vorrang_protocol::{Effects, NodeId};
 
 use super::message::Timer;
 use super::pace::Experience;
-use super::stream::{Lesson, Missing, Repairing};
+use super::stream::{Held, Lesson, Missing, Repairing};
 use crate::multicast::Ordered;
 use crate::multicast::body::{Body, Id};
 use crate::multicast::carrier::Up;
@@ -174,7 +174,7 @@ impl Srm {
 
     pub(in crate::multicast) fn on_request(
         &mut self,
-        by: NodeId,
+        (by, is_local): (NodeId, bool),
         of: Id,
         distance_ns: u64,
         fx: &mut impl Effects<Ordered<Self>>,
@@ -182,7 +182,7 @@ impl Srm {
         let me = self.me;
         let stream = self.stream(of.from);
         if stream.inbox.has(of.number) {
-            return self.consider(by, of, fx);
+            return self.consider((by, is_local), of, fx);
         }
         if of.from == me {
             // There is no such message.
@@ -210,36 +210,46 @@ impl Srm {
     /// A request for a message that is here.
     pub(in crate::multicast) fn consider(
         &mut self,
-        by: NodeId,
+        (by, is_local): (NodeId, bool),
         of: Id,
         fx: &mut impl Effects<Ordered<Self>>,
     ) {
+        let reach = self.scope.reach(by, is_local);
         let stream = self.stream(of.from);
-        if stream.held.contains_key(&of.number)
-            || stream.repairs.contains_key(&of.number)
-            || stream.get(of.number).is_none()
-        {
+        if let Some(repair) = stream.repairs.get_mut(&of.number) {
+            // Whoever asks from farther away is to hear it as well.
+            repair.reach = repair.reach.zip(reach).map(|(one, other)| one.max(other));
+            return;
+        }
+        let is_held = stream.held.get(&of.number).is_some_and(|it| is_local || !it.is_local);
+        if is_held || stream.get(of.number).is_none() {
             return;
         }
         let lesson = self.lesson(fx);
-        self.stream(of.from).repairs.insert(of.number, Repairing { to: by, lesson });
+        self.stream(of.from).repairs.insert(of.number, Repairing { to: by, reach, lesson });
         let drawn = (fx.choose(self.draws), self.draws.get());
         let after = self.pace.repair.factors.wait(self.map.to(by), 0, drawn);
         Self::set(Timer::Repair(of), after, fx);
     }
 
-    /// Something was repaired, by this member or by another.
+    /// Something was repaired, by this member or by another. What not all hear suppresses no
+    /// repair to all.
     pub(in crate::multicast) fn repaired(
         &mut self,
-        by: Option<NodeId>,
+        (by, is_local): (Option<NodeId>, bool),
         of: Id,
         fx: &mut impl Effects<Ordered<Self>>,
     ) {
         let stream = self.stream(of.from);
-        if let Some(held) = stream.held.get_mut(&of.number) {
-            if let Some(came) = held {
+        if let Some(held) = stream.held.get_mut(&of.number)
+            && (is_local || !held.is_local)
+        {
+            if let Some(came) = &mut held.came {
                 came.duplicates += 1;
             }
+            return;
+        }
+        if is_local && stream.repairs.get(&of.number).is_some_and(|it| it.reach.is_none()) {
             return;
         }
         let repairing = stream.repairs.remove(&of.number);
@@ -252,7 +262,7 @@ impl Srm {
             let (sent, delay) = (by.is_none(), self.took(&lesson, to));
             Experience { duplicates: 0, delay, sent, is_closest: sent }
         });
-        self.stream(of.from).held.insert(of.number, came);
+        self.stream(of.from).held.insert(of.number, Held { is_local, came });
         // The distance to oneself is 0.
         let from = if of.from == self.me { asked.unwrap_or(of.from) } else { of.from };
         Self::set(Timer::Hold(of), self.map.to(from).saturating_mul(3), fx);

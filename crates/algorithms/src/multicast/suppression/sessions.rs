@@ -48,7 +48,8 @@ impl Srm {
     /// The members that have not acknowledged all messages of this one.
     pub(in crate::multicast) fn seeks(&self) -> impl Iterator<Item = NodeId> + '_ {
         let next = self.streams.get(&self.me).map_or(0, |own| own.inbox.next);
-        self.group.others(self.me).filter(move |id| self.known[id.index()] < next)
+        let waited = self.group.others(self.me).filter(|&id| !self.silence.is_removed(id));
+        waited.filter(move |id| self.known[id.index()] < next)
     }
 
     /// Between two sessions: the longer the more members there are, so that all of them together
@@ -98,7 +99,15 @@ impl Srm {
     pub(in crate::multicast) fn on_session_time(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
         let was_busy = core::mem::take(&mut self.sessions.is_busy);
         self.sessions.is_armed = false;
-        if (self.sessions.is_due || !was_busy) && self.is_restless() {
+        let speaks = self.sessions.is_due || !was_busy;
+        if speaks && self.laggards > 0 {
+            let waited: Vec<NodeId> = self.seeks().collect();
+            if self.silence.try_again(waited.into_iter()) {
+                self.laggards = self.seeks().count() as u32;
+                self.settle();
+            }
+        }
+        if speaks && self.is_restless() {
             self.speak(fx);
             self.sessions.quiet = (self.sessions.quiet + 1).min(MOST_DOUBLINGS);
         }
@@ -181,18 +190,25 @@ impl Srm {
     /// A member has all of this one's messages below a number.
     pub(in crate::multicast) fn arrived(&mut self, at: NodeId, below: u64) {
         let own = self.streams.entry(self.me).or_default();
+        let is_removed = self.silence.is_removed(at);
         let known = &mut self.known[at.index()];
-        if below <= *known || below > own.inbox.next {
+        if is_removed || below <= *known || below > own.inbox.next {
             return;
         }
         let was_last = *known == own.first;
         *known = below;
         self.laggards -= u32::from(below == own.inbox.next);
         if was_last {
-            let others = self.group.others(self.me);
-            let all = others.map(|id| self.known[id.index()]).min().unwrap_or(below);
-            self.forget(self.me, all);
+            self.settle();
         }
+    }
+
+    /// Drops what all have that are waited for.
+    fn settle(&mut self) {
+        let next = self.streams.get(&self.me).map_or(0, |own| own.inbox.next);
+        let waited = self.group.others(self.me).filter(|&id| !self.silence.is_removed(id));
+        let all = waited.map(|id| self.known[id.index()]).min().unwrap_or(next);
+        self.forget(self.me, all);
     }
 
     /// A message that all members have need not be kept.

@@ -33,14 +33,22 @@ impl Srm {
                 of_all(
                     streams,
                     |stream| &stream.repairs,
-                    |repair| (repair.to, repair.lesson.as_ref().map(lesson)).into(),
+                    |repair| (repair.to, repair.reach, repair.lesson.as_ref().map(lesson)).into(),
                 ),
             )
             .with(
                 "held",
-                of_all(streams, |stream| &stream.held, |held| held.as_ref().map(experience).into()),
+                of_all(
+                    streams,
+                    |stream| &stream.held,
+                    |held| {
+                        let to = if held.is_local { "some" } else { "all" };
+                        (to, held.came.as_ref().map(experience)).into()
+                    },
+                ),
             );
-        let state = state.and(session(&self.sessions)).and(self.map.state());
+        let state =
+            state.and(session(&self.sessions)).and(self.map.state()).and(self.silence.state());
         if !self.pace.is_adaptive {
             return state;
         }

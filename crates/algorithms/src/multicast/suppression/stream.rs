@@ -22,8 +22,8 @@ pub(in crate::multicast) struct Stream {
     pub(in crate::multicast) missing: BTreeMap<u64, Missing>,
     /// Requested messages that this member is about to send.
     pub(in crate::multicast) repairs: BTreeMap<u64, Repairing>,
-    /// Recent repairs, with data for adaptive waits.
-    pub(in crate::multicast) held: BTreeMap<u64, Option<Experience>>,
+    /// Recent repairs.
+    pub(in crate::multicast) held: BTreeMap<u64, Held>,
     /// How far it had come when that was last said.
     pub(in crate::multicast) told: u64,
 }
@@ -43,7 +43,18 @@ pub(in crate::multicast) struct Missing {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::multicast) struct Repairing {
     pub(in crate::multicast) to: NodeId,
+    /// How many links the repair is to go, if not to all.
+    pub(in crate::multicast) reach: Option<u32>,
     pub(in crate::multicast) lesson: Option<Lesson>,
+}
+
+/// Something that was repaired a short time ago.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(in crate::multicast) struct Held {
+    /// Not to all.
+    pub(in crate::multicast) is_local: bool,
+    /// Data for adaptive waits, if they are used and this member was about to repair it.
+    pub(in crate::multicast) came: Option<Experience>,
 }
 
 /// Data for adaptive waits.

@@ -92,9 +92,9 @@ impl Faulted for Multicast {
     fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
         match said {
             ApplicationEvent::Command(Command::Cast(_)) => Some(Activity::Began),
-            ApplicationEvent::Notice(Notice::Delivered { .. } | Notice::Full | Notice::Room) => {
-                None
-            }
+            ApplicationEvent::Notice(
+                Notice::Delivered { .. } | Notice::Missed { .. } | Notice::Full | Notice::Room,
+            ) => None,
         }
     }
 }
@@ -111,6 +111,9 @@ impl Drawn for Multicast {
             }
             ApplicationEvent::Notice(Notice::Delivered { .. }) => {
                 Look::mark(Mark::Diamond("delivers"))
+            }
+            ApplicationEvent::Notice(Notice::Missed { .. }) => {
+                Look::mark(Mark::Warns("misses something for ever"))
             }
             ApplicationEvent::Notice(Notice::Full) => Look::mark(Mark::Warns("has no room")),
             ApplicationEvent::Notice(Notice::Room) => Look::default(),

@@ -1,12 +1,12 @@
 //! Reliable multicast: the question to the checker.
 
 use vorrang_algorithms::multicast::card::Card;
-use vorrang_algorithms::multicast::spec::Deliveries;
 use vorrang_algorithms::multicast::{Command, Multicast, Text};
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::measure::shape_of;
 use vorrang_check::{Ask, Plan};
+use vorrang_protocol::show_duration_ns;
 
 use crate::failure::Failure;
 use crate::options::check::{CheckArgs, one_a_node};
@@ -40,14 +40,19 @@ pub(super) fn question(
     }
     let order = args.order(card.assumes.order);
     let usual = shown.map_or((1, 0), |shown| (shown.losses, shown.duplicates));
-    let faults = args.faults_of((0, 0), usual);
+    let crashes = shown.map_or(0, |shown| shown.crashes);
+    let faults = args.faults_of((crashes, 0), usual);
+    let timely = args.timely.or(shown.and_then(|shown| shown.timely));
     // Where messages take for ever, there is no end to those that are sent again.
     let mut links = args.links(&about, &setup, order);
     let longest = setup.within.saturating_mul(diameter(&setup)?);
-    links.within = args.timely.or(Some(longest)).filter(|_| !args.asynchronous);
+    links.within = timely.or(Some(longest)).filter(|_| !args.asynchronous);
 
     let mut line = args.line(&about, &setup, order);
     line.option("casts", list(&casts));
+    let unsaid = timely.filter(|_| args.timely.is_none() && !args.asynchronous);
+    line.maybe("timely", unsaid.map(|time| show_duration_ns(time.as_nanos() as u64)));
+    line.maybe("crashes", (args.crashes().is_none() && crashes > 0).then_some(crashes));
     line.maybe("losses", (args.losses().is_none() && usual.0 > 0).then_some(usual.0));
     line.maybe("duplicates", (args.duplicates().is_none() && usual.1 > 0).then_some(usual.1));
 
@@ -58,6 +63,7 @@ pub(super) fn question(
         let short = |at: usize| casts.get(at).copied().unwrap_or(0) < shown.casts[at];
         let falls_short = (0..shown.casts.len()).any(short)
             || faults.losses < shown.losses
+            || faults.crashes < shown.crashes
             || faults.duplicates < shown.duplicates;
         remarks.of_flaw(flaw, &takes, falls_short);
     }
@@ -71,7 +77,7 @@ pub(super) fn question(
         links,
         faults,
         fair: args.demand.fair,
-        properties: Deliveries::properties(setup.ordering).into_iter().map(str::to_owned).collect(),
+        properties: card.watch(&setup).properties().into_iter().map(str::to_owned).collect(),
         covers: format!("{said}, {around}"),
         remarks,
         line,

@@ -121,7 +121,7 @@ impl Scenario {
         let per = |count: f64, of: u64| (of > 0).then(|| count / of as f64);
         let multicasts = tally.multicasts();
         let others = f64::from(self.setup.group.size().max(2) - 1);
-        // A multicast counts once.
+        // A multicast counts once, and one to a neighbourhood as the part of all that it goes to.
         let asked = tally.sent("NACK") as f64 + tally.sent("REQUEST") as f64 / others;
         let repaired = tally.sent("REPAIR") as f64 / others;
         let (latency, recovery) = (tally.latency(), tally.recovery());
@@ -161,6 +161,10 @@ impl Scenario {
                     .column("REQUESTS/LOSS")
                     .theory(requests.and_then(|_| self.theory(REQUESTS)), None),
             );
+        }
+        if self.setup.history.is_some() {
+            figures
+                .push(Figure::count("missed", "missed for ever", tally.missed()).column("MISSED"));
         }
         if counts("REPAIR") {
             figures.push(

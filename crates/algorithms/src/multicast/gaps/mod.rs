@@ -1,0 +1,4 @@
+//! The parts of [negative acknowledgements](super::nack).
+
+mod gone;
+pub mod message;
