@@ -8,7 +8,6 @@
 use std::num::NonZeroUsize;
 
 use vorrang_algorithms::flaw::{AnyMistake, Flawed};
-use vorrang_algorithms::group::Command;
 use vorrang_algorithms::group::decision::Decision;
 use vorrang_algorithms::group::flaws::{
     AcrossTheBarrier, MinorityGoesOn, Misjudging, NoFreeze, NoSecondPhase, NothingHandedOver,
@@ -21,10 +20,11 @@ use vorrang_algorithms::group::spec::Fed;
 use vorrang_algorithms::group::synod::Synod;
 use vorrang_algorithms::group::views::Views;
 use vorrang_algorithms::group::virtual_synchrony::CARD;
+use vorrang_algorithms::group::{Command, Payload};
 use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
 use vorrang_protocol::{Digest, Group, NodeId};
 
-type Value = Install<u32, Digest>;
+type Value = Install<Payload, Digest>;
 type Right = Synod<Value>;
 
 /// A word for every command: `send`, `join`, `leave`, `beat`, `suspect 2`, `trust 2`.
@@ -81,7 +81,7 @@ fn settling<C: HasViews>(
     }
 }
 
-fn right(id: NodeId, universe: Group, founders: &[NodeId]) -> Views<u32, Digest, Right> {
+fn right(id: NodeId, universe: Group, founders: &[NodeId]) -> Views<Payload, Digest, Right> {
     Views::new(id, universe, founders)
 }
 
@@ -189,7 +189,7 @@ fn in_the_end_all_who_want_in_are_in_one_view_with_all_messages() {
     }));
 }
 
-fn without_storage(id: NodeId, of: Group, founders: &[NodeId]) -> Views<u32, Digest, Right> {
+fn without_storage(id: NodeId, of: Group, founders: &[NodeId]) -> Views<Payload, Digest, Right> {
     right(id, of, founders).without_storage()
 }
 
@@ -244,7 +244,7 @@ fn decided_by<D: Decision<Value>>(
     id: NodeId,
     universe: Group,
     founders: &[NodeId],
-) -> Views<u32, Digest, D> {
+) -> Views<Payload, Digest, D> {
     Views::new(id, universe, founders)
 }
 
@@ -280,8 +280,8 @@ fn what_is_decided_wrongly_is_found() {
 }
 
 fn mistaken(
-    mistake: &'static dyn AnyMistake<Views<u32, Digest, Right>>,
-) -> impl Fn(NodeId, Group, &[NodeId]) -> Flawed<Views<u32, Digest, Right>> {
+    mistake: &'static dyn AnyMistake<Views<Payload, Digest, Right>>,
+) -> impl Fn(NodeId, Group, &[NodeId]) -> Flawed<Views<Payload, Digest, Right>> {
     move |id, universe, founders| Flawed::new(right(id, universe, founders), mistake)
 }
 
