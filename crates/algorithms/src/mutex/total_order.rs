@@ -59,7 +59,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Message as _, Never, NodeId, NodeState, Protocol, Refused, StateValue,
+    Effects, Group, Message as _, Needs, Never, NodeId, NodeState, Protocol, Refused, StateValue,
 };
 
 use super::card::{
@@ -321,7 +321,7 @@ pub const CARD: Card = Card {
     takes: &[Parameter::Ordering],
     terms: Terms {
         promises: Promises { bypass: Some(bypass), ..Promises::NONE },
-        needs: EVERYONE,
+        needs,
         ..Terms::PLAIN
     },
     theory: &[
@@ -333,6 +333,14 @@ pub const CARD: Card = Card {
     flaws: FLAWS,
     source: include_str!("total_order.rs"),
 };
+
+/// Stamps and proposals take all members; the sequencer, or who has the token, is perhaps anybody.
+fn needs(setup: &Setup) -> Needs {
+    match setup.ordering {
+        Ordering::Lamport | Ordering::Skeen => EVERYONE(setup),
+        Ordering::Fifo | Ordering::Causal | Ordering::Sequencer | Ordering::Token => Needs::Anyone,
+    }
+}
 
 /// How often a node may pass a request that it was told of: while the sequencer has not heard of
 /// it, as often as it likes. The others give a request that is known a place before all later ones;
@@ -543,6 +551,14 @@ mod tests {
             assert!(why.starts_with(&format!("--ordering {} lets", ordering.name())), "{why}");
             assert!(why.ends_with("one order for all, sequencer, token, lamport, skeen"), "{why}");
         }
+    }
+
+    #[test]
+    fn all_are_needed_where_all_have_a_say_in_the_order() {
+        let of = |ordering| needs(&Setup { ordering, ..Setup::new(Group::of(3)) });
+        assert_eq!(of(Ordering::Lamport), Needs::AllBut(0));
+        assert_eq!(of(Ordering::Skeen), Needs::AllBut(0));
+        assert_eq!(of(Ordering::Sequencer), Needs::Anyone);
     }
 
     #[test]

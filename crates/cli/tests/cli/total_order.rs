@@ -50,7 +50,8 @@ fn an_order_that_is_not_total_makes_none() {
 
 #[test]
 fn it_goes_on_after_a_crash_on_views_and_runs_over_a_network() {
-    let line = "run total-order --nodes 5 --on-views --entries 100 --crash holder@50ms";
+    let line = "run total-order --nodes 5 --on-views --entries 100 --crash holder@50ms \
+                --restart holder@120ms";
     let (code, run) = json(&words(line));
     assert_eq!((code, &run["entries"], &run["safe"]), (0, &100.into(), &true.into()), "{run}");
     let (code, run) = json(&words("run total-order --net --nodes 3 --entries 20 --ordering token"));
