@@ -61,9 +61,9 @@ pub(crate) struct Quorum {
     /// resilience
     #[arg(long)]
     analyse: bool,
-    /// Judge any assignment by Maekawa's conditions, also one whose sets do not all meet, and name the
-    /// nodes to blame: (1) any two sets meet, (2) every node is in its own, (3) all sets are of one
-    /// size, (4) every node is in as many. Exit code 1 if one does not hold
+    /// Judge any assignment by Maekawa's conditions, also one whose sets do not all meet, and name
+    /// the nodes to blame: (1) any two sets meet, (2) every node is in its own, (3) all sets are of
+    /// one size, (4) every node is in as many. Exit code 1 if one does not hold
     #[arg(long, conflicts_with_all = ["show", "analyse", "fail", "of", "dead", "seed"])]
     conditions: bool,
     /// The probability that a node is down, for the probability that no quorum is available
