@@ -47,6 +47,7 @@ use crate::table::{table, tables};
     vorrang quorum compare --nodes 49\n  \
     vorrang quorum sets-from-1:1-2,2-3,3-4,4-1 --conditions\n  \
     vorrang quorum grid --nodes 10000 --json")]
+#[expect(clippy::struct_excessive_bools, reason = "an option is given or not")]
 pub(crate) struct Quorum {
     /// plane, cyclic, grid, majority, triangle, wall, tree, all, singleton, weighted:2,1,1,
     /// wall:1,2,3, sets:0-1,1-2,0-2, a file of sets; or compare

@@ -111,7 +111,7 @@ impl Structure {
             text += "\nSynchronisation delay D in T, from the exit of a node (row) to the entry of \
                      one that\nwaits (column), at most:\n\n";
             let published = report.published();
-            text += &table(&matrix(&published, |it| it.to_string()));
+            text += &table(&matrix(&published, ToString::to_string));
         }
         let Some(measured) = &report.measured else {
             if report.unsafe_because.is_none() {
