@@ -17,8 +17,8 @@ pub trait Register<Q: Problem> {
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>;
 
-    /// The algorithm or the mistake that was shown last, with nodes that remember what it has no use
-    /// for (the stamps of their requests, when they entered), and what must hold of that.
+    /// The algorithm or the mistake that was shown last, with nodes that remember what it has no
+    /// use for (the stamps of their requests, when they entered), and what must hold of that.
     fn remembering<P>(&mut self, recipe: Recipe<P>)
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>;

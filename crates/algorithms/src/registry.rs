@@ -35,6 +35,7 @@ use crate::multicast::nack::Nack;
 use crate::multicast::srm::Srm;
 use crate::multicast::{self, Multicast, ack, nack, srm};
 use crate::mutex::cao_singhal;
+use crate::mutex::cao_singhal_fallback;
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
 use crate::mutex::echo_lift;
@@ -42,6 +43,7 @@ use crate::mutex::elected_lift;
 use crate::mutex::flaws::cao_singhal::{
     self as cao_singhal_flaws, EarlyInquireDropped, EarlyReleaseDropped, NoEpochs,
 };
+use crate::mutex::flaws::cao_singhal_fallback as handed_on;
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
 use crate::mutex::flaws::central::{AlwaysDenied, AlwaysGranted, LastComeFirstServed, Talkative};
 use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
@@ -216,6 +218,13 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     into.flaw(card, "early-inquire-dropped", correct().with(&EarlyInquireDropped));
     into.flaw(card, "no-epochs", correct().with(&NoEpochs));
     into.flaw(card, "overtaken-not-told", correct().with(&cao_singhal_flaws::OvertakenNotTold));
+
+    let card = &cao_singhal_fallback::CARD;
+    let correct = cao_singhal_fallback::recipe;
+    into.algorithm(card, correct().guarded(cao_singhal_fallback::INVARIANTS));
+    into.flaw(card, "dead-members-dropped", correct().with(&handed_on::DeadMembersDropped));
+    into.flaw(card, "arbiter-forgets", correct().with(&handed_on::ArbiterForgets));
+    into.flaw(card, "waits-for-the-dead", correct().with(&handed_on::WaitsForTheDead));
 
     let card = &majority_votes::CARD;
     let correct = || of_group(MajorityVotes::new);

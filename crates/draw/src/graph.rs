@@ -340,8 +340,8 @@ mod tests {
             caption: vec!["That is all.".to_owned()],
             ..Graph::default()
         };
-        let text = "three\n\n  0 – 1\n  0 asks 2\n  0 asks and informs 1\n  1 – 0\n  1 → 2\n  2 waits for \
-             0, 1\n  {0, 2}\n\nThat is all.\n";
+        let text = "three\n\n  0 – 1\n  0 asks 2\n  0 asks and informs 1\n  1 – 0\n  1 → 2\n  2 \
+                    waits for 0, 1\n  {0, 2}\n\nThat is all.\n";
         assert_eq!(graph.text(), text);
     }
 }

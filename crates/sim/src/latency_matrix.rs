@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(matrix.takes_ns(NodeId(0), NodeId(2)), 2_500_000);
         assert_eq!(matrix.takes_ns(NodeId(2), NodeId(0)), 1_000_000);
         assert_eq!(matrix.ends_ns(), (0, 4_000_000));
-        assert_eq!(matrix.mean_ns(), 9.5e6 / 6.0);
+        assert_eq!(matrix.mean_ns() as u64, 9_500_000 / 6);
     }
 
     #[test]

@@ -143,6 +143,16 @@ pub(super) enum Oldest {
     Waits(Stamp),
 }
 
+/// What an arbiter does about a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Answer {
+    Nothing,
+    /// It gives the lock to the oldest.
+    Give,
+    /// It tells a node this.
+    Say(NodeId, Message),
+}
+
 impl Arbiter {
     /// The oldest request, if any has the lock; if none has, none waits.
     pub(super) fn oldest(&self) -> Option<Oldest> {
@@ -161,6 +171,32 @@ impl Arbiter {
             self.waiting.insert(place, request);
         }
         is_new
+    }
+
+    /// A request for the lock. Of all requests that wait for it or have it, each but the oldest is
+    /// told that it is not the oldest, or is asked to give the lock back if it cannot have all.
+    pub(super) fn on_request(&mut self, new: Stamp) -> Answer {
+        let oldest = self.oldest();
+        if !self.enqueue(new) {
+            return Answer::Nothing;
+        }
+        match oldest {
+            None => Answer::Give,
+            Some(Oldest::Holds(holder)) if new < holder => {
+                Answer::Say(holder.node, Message::Inquire { time: holder.time })
+            }
+            Some(Oldest::Waits(first)) if new < first => {
+                Answer::Say(first.node, Message::Failed { time: first.time })
+            }
+            Some(Oldest::Holds(_) | Oldest::Waits(_)) => {
+                Answer::Say(new.node, Message::Failed { time: new.time })
+            }
+        }
+    }
+
+    /// A request gives the lock back and waits for it again; false if it does not have it.
+    pub(super) fn on_relinquish(&mut self, request: Stamp) -> bool {
+        self.unlock(request) && self.enqueue(request)
     }
 
     /// Takes the lock from a request; false if it does not have it.
@@ -196,12 +232,30 @@ impl Request {
         matches!(self.phase, Phase::Inside(_))
     }
 
+    /// An arbiter refuses; one that has given its lock since does not mean it any more.
+    pub(super) fn on_failed(&mut self, arbiter: NodeId) {
+        if !self.locked.contains(arbiter) {
+            self.failed.insert(arbiter);
+        }
+    }
+
     /// An arbiter that has asked for its lock, which is of no use as long as others are missing.
     pub(super) fn obligations(&self) -> Option<NodeId> {
         if self.failed.is_empty() {
             return None;
         }
         self.inquired.iter().find(|&arbiter| self.locked.contains(arbiter))
+    }
+
+    /// A node that cannot have all locks now gives back those that it has and was asked for: the
+    /// next one, which it no longer has. Having given one back is itself a reason to give back
+    /// others.
+    pub(super) fn give_back(&mut self) -> Option<NodeId> {
+        let arbiter = self.obligations()?;
+        self.locked.remove(arbiter);
+        self.inquired.remove(arbiter);
+        self.failed.insert(arbiter);
+        Some(arbiter)
     }
 }
 
@@ -236,31 +290,17 @@ impl<S: Structure> Locking<S> {
 
     // --- the arbiter
 
-    /// A request for the lock. Of all requests that wait for it or have it, each but the oldest is
-    /// told that it is not the oldest, or is asked to give the lock back if it cannot have all.
     fn on_request(&mut self, new: Stamp, fx: &mut impl Effects<Self>) {
         self.clock.witness(new.time);
-        let oldest = self.arbiter.oldest();
-        if !self.arbiter.enqueue(new) {
-            return;
-        }
-        match oldest {
-            None => self.give(fx),
-            Some(Oldest::Holds(holder)) if new < holder => {
-                fx.send(holder.node, Message::Inquire { time: holder.time });
-            }
-            Some(Oldest::Waits(first)) if new < first => {
-                fx.send(first.node, Message::Failed { time: first.time });
-            }
-            Some(Oldest::Holds(_) | Oldest::Waits(_)) => {
-                fx.send(new.node, Message::Failed { time: new.time });
-            }
+        match self.arbiter.on_request(new) {
+            Answer::Nothing => {}
+            Answer::Give => self.give(fx),
+            Answer::Say(to, message) => fx.send(to, message),
         }
     }
 
     fn on_relinquish(&mut self, request: Stamp, fx: &mut impl Effects<Self>) {
-        if self.arbiter.unlock(request) {
-            self.arbiter.enqueue(request);
+        if self.arbiter.on_relinquish(request) {
             self.give(fx);
         }
     }
@@ -304,12 +344,9 @@ impl<S: Structure> Locking<S> {
         }
     }
 
-    /// An arbiter that has given its lock since does not mean it any more.
     fn on_failed(&mut self, arbiter: NodeId, fx: &mut impl Effects<Self>) {
-        if !self.request.locked.contains(arbiter) {
-            self.request.failed.insert(arbiter);
-            self.give_back(fx);
-        }
+        self.request.on_failed(arbiter);
+        self.give_back(fx);
     }
 
     fn on_inquire(&mut self, arbiter: NodeId, fx: &mut impl Effects<Self>) {
@@ -317,15 +354,9 @@ impl<S: Structure> Locking<S> {
         self.give_back(fx);
     }
 
-    /// A node that cannot have all locks now gives back those that it has and was asked for. Having
-    /// given one back is itself a reason to give back others.
     fn give_back(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting(time) = self.request.phase else { return };
-        while let Some(arbiter) = self.request.obligations() {
-            let Request { locked, failed, inquired, .. } = &mut self.request;
-            locked.remove(arbiter);
-            inquired.remove(arbiter);
-            failed.insert(arbiter);
+        while let Some(arbiter) = self.request.give_back() {
             fx.send(arbiter, Message::Relinquish { time });
         }
     }

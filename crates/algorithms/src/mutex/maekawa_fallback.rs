@@ -47,20 +47,16 @@
 
 use alloc::format;
 use alloc::string::String;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
-use core::time::Duration;
-use core::{fmt, mem};
+use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{
-    Delay, Effects, Invariant, NodeId, NodeSet, NodeState, Protocol, Refused, Situation, StateValue,
-};
+use vorrang_protocol::{Effects, Invariant, NodeId, NodeState, Protocol, Refused, Situation};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
 };
-use super::locking::{Arbiter, Message as Lock, Oldest, Phase, Request};
+use super::fallback::{Fallback, fallbacks};
+use super::locking::{Answer, Arbiter, Message as Lock, Phase, Request};
 use super::self_messages::HandlesSelfMessages;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
@@ -68,7 +64,7 @@ use super::{
 use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
 use crate::recipe::Recipe;
-use crate::setup::{Parameter, Unfit};
+use crate::setup::Parameter;
 
 /// The messages between nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -116,62 +112,33 @@ pub enum Timer {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MaekawaFallback {
     me: NodeId,
-    /// All quorums, the node's own first.
-    quorums: Arc<[Vec<NodeId>]>,
-    /// How long a message takes at most.
-    within: Duration,
+    /// The quorums, and whom it asks.
+    pub(super) fallback: Fallback,
     clock: Clock,
     arbiter: Arbiter,
     request: Request,
-    /// The quorum that is asked for the request; empty without one.
-    pub(super) quorum: Vec<NodeId>,
-    /// All that were asked for it, in this quorum and in those before.
-    asked: NodeSet,
-    /// Those among them who were probed, and have not answered.
-    pub(super) probed: NodeSet,
-    /// Those who did not answer, and have not been heard of since.
-    suspected: NodeSet,
 }
 
 impl MaekawaFallback {
-    /// A node with these quorums, its own first; a message takes no longer than this.
-    pub fn new(me: NodeId, quorums: Arc<[Vec<NodeId>]>, within: Duration) -> Self {
-        Self {
-            me,
-            quorums,
-            within,
-            clock: Clock::default(),
-            arbiter: Arbiter::default(),
-            request: Request::default(),
-            quorum: Vec::new(),
-            asked: NodeSet::EMPTY,
-            probed: NodeSet::EMPTY,
-            suspected: NodeSet::EMPTY,
-        }
+    /// A node with these quorums.
+    pub fn new(me: NodeId, fallback: Fallback) -> Self {
+        let (clock, arbiter, request) = (Clock::default(), Arbiter::default(), Request::default());
+        Self { me, fallback, clock, arbiter, request }
     }
 
     // --- the arbiter
 
     fn on_request(&mut self, new: Stamp, fx: &mut impl Effects<Self>) {
         self.clock.witness(new.time);
-        let oldest = self.arbiter.oldest();
-        if !self.arbiter.enqueue(new) {
-            return;
+        match self.arbiter.on_request(new) {
+            Answer::Nothing => {}
+            Answer::Give => self.give(fx),
+            Answer::Say(to, message) => send(to, message, fx),
         }
-        let told = match oldest {
-            None => return self.give(fx),
-            Some(Oldest::Holds(holder)) if new < holder => {
-                return send(holder.node, Lock::Inquire { time: holder.time }, fx);
-            }
-            Some(Oldest::Waits(first)) if new < first => first,
-            Some(Oldest::Holds(_) | Oldest::Waits(_)) => new,
-        };
-        send(told.node, Lock::Failed { time: told.time }, fx);
     }
 
     fn on_relinquish(&mut self, request: Stamp, fx: &mut impl Effects<Self>) {
-        if self.arbiter.unlock(request) {
-            self.arbiter.enqueue(request);
+        if self.arbiter.on_relinquish(request) {
             self.give(fx);
         }
     }
@@ -195,46 +162,26 @@ impl MaekawaFallback {
     // --- the requester
 
     fn is_waiting(&self, arbiter: NodeId, time: u64) -> bool {
-        self.request.phase == Phase::Waiting(time) && self.asked.contains(arbiter)
-    }
-
-    /// A quorum without suspects; none if every one has some.
-    fn live(&self) -> Option<&Vec<NodeId>> {
-        self.quorums.iter().find(|quorum| !quorum.iter().any(|&id| self.suspected.contains(id)))
+        self.request.phase == Phase::Waiting(time) && self.fallback.has_asked(arbiter)
     }
 
     fn ask(&mut self, fx: &mut impl Effects<Self>) {
         let time = self.clock.tick();
         self.request.phase = Phase::Waiting(time);
-        let quorum = self.live().unwrap_or(&self.quorums[0]).clone();
-        self.turn_to(quorum, time, fx);
-        fx.set_timer(Timer::Probe, self.round());
-    }
-
-    /// Asks those of a quorum that have not been asked yet.
-    fn turn_to(&mut self, quorum: Vec<NodeId>, time: u64, fx: &mut impl Effects<Self>) {
-        let asked = &mut self.asked;
-        let new: Vec<NodeId> = quorum.iter().copied().filter(|&id| asked.insert(id)).collect();
-        fx.broadcast(new, Message::Lock(Lock::Request { time }));
-        self.quorum = quorum;
-    }
-
-    /// There and back.
-    fn round(&self) -> Delay {
-        Delay::exactly(self.within.saturating_mul(2))
+        fx.broadcast(self.fallback.begin(), Message::Lock(Lock::Request { time }));
+        fx.set_timer(Timer::Probe, self.fallback.round());
     }
 
     fn enter_if_complete(&mut self, fx: &mut impl Effects<Self>) {
         let Request { phase, locked, failed, inquired } = &mut self.request;
         if let Phase::Waiting(time) = *phase
-            && self.quorum.iter().all(|&id| locked.contains(id))
+            && self.fallback.quorum.iter().all(|&id| locked.contains(id))
         {
             *phase = Phase::Inside(time);
             locked.clear();
             failed.clear();
             inquired.clear();
-            self.probed.clear();
-            self.quorum.clear();
+            self.fallback.enter();
             fx.cancel_timer(Timer::Probe);
             fx.notify(Notice::Entered);
         }
@@ -248,10 +195,8 @@ impl MaekawaFallback {
     }
 
     fn on_failed(&mut self, arbiter: NodeId, fx: &mut impl Effects<Self>) {
-        if !self.request.locked.contains(arbiter) {
-            self.request.failed.insert(arbiter);
-            self.give_back(fx);
-        }
+        self.request.on_failed(arbiter);
+        self.give_back(fx);
     }
 
     fn on_inquire(&mut self, arbiter: NodeId, fx: &mut impl Effects<Self>) {
@@ -261,19 +206,14 @@ impl MaekawaFallback {
 
     fn give_back(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting(time) = self.request.phase else { return };
-        while let Some(arbiter) = self.request.obligations() {
-            let Request { locked, failed, inquired, .. } = &mut self.request;
-            locked.remove(arbiter);
-            inquired.remove(arbiter);
-            failed.insert(arbiter);
+        while let Some(arbiter) = self.request.give_back() {
             send(arbiter, Lock::Relinquish { time }, fx);
         }
     }
 
     fn leave(&mut self, time: u64, fx: &mut impl Effects<Self>) {
         self.request.phase = Phase::Outside;
-        let asked = mem::take(&mut self.asked);
-        fx.broadcast(asked.iter(), Message::Lock(Lock::Release { time }));
+        fx.broadcast(self.fallback.leave(), Message::Lock(Lock::Release { time }));
     }
 
     fn on_lock(&mut self, from: NodeId, message: Lock, fx: &mut impl Effects<Self>) {
@@ -318,8 +258,7 @@ impl HandlesSelfMessages for MaekawaFallback {
     }
 
     fn hear(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
-        self.suspected.remove(from);
-        self.probed.remove(from);
+        self.fallback.hear(from);
         match message {
             Message::Lock(message) => self.on_lock(from, message, fx),
             Message::Probe(time) => fx.send(from, Message::Alive(time)),
@@ -330,19 +269,14 @@ impl HandlesSelfMessages for MaekawaFallback {
     /// Whoever was probed and has not answered is suspected. Whoever is missing is probed.
     fn expire(&mut self, Timer::Probe: Timer, fx: &mut impl Effects<Self>) {
         let Phase::Waiting(time) = self.request.phase else { return };
-        self.suspected.extend_from(&mem::take(&mut self.probed));
-        if self.quorum.iter().any(|&id| self.suspected.contains(id)) {
-            // Without a live quorum there is nothing to wait for.
-            let Some(next) = self.live().cloned() else { return };
-            self.turn_to(next, time, fx);
-        }
+        let Some(new) = self.fallback.end_round() else { return };
+        fx.broadcast(new, Message::Lock(Lock::Request { time }));
         self.enter_if_complete(fx);
         if self.request.phase == Phase::Waiting(time) {
-            let locked = &self.request.locked;
-            let is_missing = |id: &NodeId| *id != self.me && !locked.contains(*id);
-            self.probed = self.quorum.iter().copied().filter(is_missing).collect();
-            fx.broadcast(self.probed.iter(), Message::Probe(time));
-            fx.set_timer(Timer::Probe, self.round());
+            let (me, locked) = (self.me, &self.request.locked);
+            let probed = self.fallback.probe(|id| id != me && !locked.contains(id));
+            fx.broadcast(probed.iter(), Message::Probe(time));
+            fx.set_timer(Timer::Probe, self.fallback.round());
         }
     }
 }
@@ -370,10 +304,7 @@ impl Protocol for MaekawaFallback {
         self.request
             .state(self.clock)
             .and(self.arbiter.state("locked for"))
-            .with("quorum", StateValue::set(self.quorum.iter().copied()))
-            .with("asked", &self.asked)
-            .with("probed", &self.probed)
-            .with("suspected", &self.suspected)
+            .and(self.fallback.state())
     }
 
     /// Lock, queue and clock lie on stable storage.
@@ -382,30 +313,11 @@ impl Protocol for MaekawaFallback {
     }
 }
 
-/// As many members of quorums as every node can list.
-const MOST_MEMBERS: usize = 10_000;
-
 /// The nodes of a set-up: all know all quorums, any two of which meet.
 pub fn recipe() -> Recipe<MaekawaFallback> {
     Recipe::new(|setup| {
-        let system = setup.quorum.system(setup.group)?;
-        let family = system.family(MOST_MEMBERS).ok_or_else(|| {
-            let short = setup.quorum.in_short();
-            Unfit(format!("--quorum {short}: more than {MOST_MEMBERS} members in all quorums"))
-        })?;
-        for (place, one) in family.iter().enumerate() {
-            let meets = |other: &&Vec<NodeId>| !one.iter().any(|id| other.contains(id));
-            if let Some(other) = family[..place].iter().find(meets) {
-                return Err(Unfit(format!("--quorum: {one:?} and {other:?} do not meet")));
-            }
-        }
-        let within = setup.within;
-        Ok(move |me| {
-            let own = system.of(me);
-            let others = family.iter().filter(|quorum| **quorum != own).cloned();
-            let all: Vec<Vec<NodeId>> = [own.clone()].into_iter().chain(others).collect();
-            MaekawaFallback::new(me, all.into(), within)
-        })
+        let fallback = fallbacks(setup)?;
+        Ok(move |me| MaekawaFallback::new(me, fallback(me)))
     })
 }
 
@@ -494,6 +406,8 @@ const FLAWS: &[Flaw] = &[
 #[cfg(test)]
 mod tests {
     use alloc::vec;
+    use alloc::vec::Vec;
+    use core::time::Duration;
 
     use vorrang_protocol::{Effect, Outbox};
 
@@ -505,8 +419,8 @@ mod tests {
     /// Node 1 of three on a tree: its own quorum is the root and itself.
     fn node() -> (MaekawaFallback, Outbox<MaekawaFallback>) {
         let quorums = [[0, 1], [0, 2], [1, 2]].map(|ids| ids.map(NodeId).to_vec());
-        let node = MaekawaFallback::new(NodeId(1), quorums.to_vec().into(), Duration::from_secs(1));
-        (node, Outbox::default())
+        let fallback = Fallback::new(quorums.to_vec().into(), Duration::from_secs(1));
+        (MaekawaFallback::new(NodeId(1), fallback), Outbox::default())
     }
 
     fn hears(node: &mut MaekawaFallback, from: u32, message: Lock) -> Vec<Effect<MaekawaFallback>> {
@@ -546,7 +460,7 @@ mod tests {
         let mut node = fallen_back();
         // Late, from one that was suspected wrongly: 0 and 1 are a quorum, but not the asked one.
         assert_eq!(hears(&mut node, 0, Lock::Locked { time: 1 }), []);
-        assert!(node.suspected.is_empty());
+        assert!(node.fallback.suspected.is_empty());
         let entered = hears(&mut node, 2, Lock::Locked { time: 1 });
         assert_eq!(entered.last(), Some(&ENTERED));
     }

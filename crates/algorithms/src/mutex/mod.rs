@@ -8,11 +8,13 @@
 //! the lock](Notice::Evicted) and when the [view changes](Notice::View).
 
 pub mod cao_singhal;
+pub mod cao_singhal_fallback;
 pub mod card;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;
 pub mod elected_lift;
+pub mod fallback;
 mod fencing_token;
 pub mod flaws;
 pub mod group_exclusion;

@@ -480,8 +480,8 @@ const FLAWS: &[Flaw] = &[
     },
     Flaw {
         name: "older-believed",
-        what: "a comparison the wrong way round: of what a node that leaves and the token know, the \
-               older is believed",
+        what: "a comparison the wrong way round: of what a node that leaves and the token know, \
+               the older is believed",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1]),
     },

@@ -64,7 +64,8 @@ pub fn conditions(system: &QuorumSystem) -> Option<Conditions> {
     Some(judge(&turns.map(|(id, turn)| (id, system.of_turn(id, turn))).collect::<Vec<_>>()))
 }
 
-/// The same of sets that need not be a quorum system: one whose sets do not all meet is told as well.
+/// The same of sets that need not be a quorum system: one whose sets do not all meet is told as
+/// well.
 ///
 /// # Errors
 ///

@@ -12,8 +12,8 @@ use crate::table::table;
 ///
 /// A script says what happens at which node, one event after the other: `0 local`, `0 sends a to 1`
 /// (or to 1,2: one event), `1 gets a`; with semicolons or ends of lines between them. `0 local 5`
-/// are five. C is Lamport's clock by the rule of textbooks (count, then stamp the message), C' by the
-/// rule that lectures print (stamp, then count), and the vector says on how many events of each
+/// are five. C is Lamport's clock by the rule of textbooks (count, then stamp the message), C' by
+/// the rule that lectures print (stamp, then count), and the vector says on how many events of each
 /// node an event depends. `vorrang draw clocks` draws the script.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \

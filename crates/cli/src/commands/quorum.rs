@@ -47,6 +47,7 @@ use crate::table::{table, tables};
     vorrang quorum compare --nodes 49\n  \
     vorrang quorum sets-from-1:1-2,2-3,3-4,4-1 --conditions\n  \
     vorrang quorum grid --nodes 10000 --json")]
+#[expect(clippy::struct_excessive_bools, reason = "an option is given or not")]
 pub(crate) struct Quorum {
     /// plane, cyclic, grid, majority, triangle, wall, tree, all, singleton, weighted:2,1,1,
     /// wall:1,2,3, sets:0-1,1-2,0-2, a file of sets; or compare
@@ -61,9 +62,9 @@ pub(crate) struct Quorum {
     /// resilience
     #[arg(long)]
     analyse: bool,
-    /// Judge any assignment by Maekawa's conditions, also one whose sets do not all meet, and name the
-    /// nodes to blame: (1) any two sets meet, (2) every node is in its own, (3) all sets are of one
-    /// size, (4) every node is in as many. Exit code 1 if one does not hold
+    /// Judge any assignment by Maekawa's conditions, also one whose sets do not all meet, and name
+    /// the nodes to blame: (1) any two sets meet, (2) every node is in its own, (3) all sets are of
+    /// one size, (4) every node is in as many. Exit code 1 if one does not hold
     #[arg(long, conflicts_with_all = ["show", "analyse", "fail", "of", "dead", "seed"])]
     conditions: bool,
     /// The probability that a node is down, for the probability that no quorum is available

@@ -17,11 +17,11 @@ use crate::table::table;
 /// Analyse an information structure: whom each node asks before it enters, and whom it informs when
 /// it has left
 ///
-/// Sanders' algorithm (`vorrang explain sanders`) works with any structure in which of any two nodes
-/// both inform a common one, or each asks the other and informs itself. Shown are the sets of every
-/// node (R, whom it asks; I, whom it informs; St, who informs it), the bounds on the messages of an
-/// entry, the synchronisation delay D between any two nodes, and beside them what was measured in
-/// the simulator. `vorrang draw structure` draws it. Exit code 1 if it is not safe.
+/// Sanders' algorithm (`vorrang explain sanders`) works with any structure in which of any two
+/// nodes both inform a common one, or each asks the other and informs itself. Shown are the sets of
+/// every node (R, whom it asks; I, whom it informs; St, who informs it), the bounds on the messages
+/// of an entry, the synchronisation delay D between any two nodes, and beside them what was
+/// measured in the simulator. `vorrang draw structure` draws it. Exit code 1 if it is not safe.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang structure sets:0-1/0,0-1/1,0-1-2,0-1-3\n  \
@@ -111,7 +111,7 @@ impl Structure {
             text += "\nSynchronisation delay D in T, from the exit of a node (row) to the entry of \
                      one that\nwaits (column), at most:\n\n";
             let published = report.published();
-            text += &table(&matrix(&published, |it| it.to_string()));
+            text += &table(&matrix(&published, ToString::to_string));
         }
         let Some(measured) = &report.measured else {
             if report.unsafe_because.is_none() {

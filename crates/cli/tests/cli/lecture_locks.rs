@@ -191,6 +191,38 @@ fn whoever_began_a_computation_knows_when_it_is_over() {
     refused("run echo --work 3", &["echo does not take --work", "dijkstra-scholten does"]);
 }
 
+/// The same of permissions that are handed on, for four kinds of quorum systems.
+#[test]
+fn permissions_that_are_handed_on_fall_back_as_well() {
+    let on = |quorum: &str, of: &str| {
+        format!("check cao-singhal-fallback --quorum {quorum} --requesters {of} --spare {of}")
+    };
+    for (quorum, of) in [
+        ("tree --nodes 3", "1,2"),
+        ("triangle --nodes 3", "1,2"),
+        ("wall:1,2 --nodes 3", "0,1"),
+        ("wall:1,2 --nodes 3", "1,2"),
+    ] {
+        is_verified(&format!("{} --crashes 1", on(quorum, of)));
+    }
+    is_verified(&format!("{} --crashes 1 --order fifo", on("grid --nodes 4", "0,3")));
+    let tree = on("tree --nodes 3", "1,2");
+    let plain = tree.replace("-fallback", "");
+    breaks(&format!("{plain} --crashes 1 --no-invariants"), "progress");
+    // Whoever crashes while it waits or is inside is not covered.
+    let any = "check cao-singhal-fallback --quorum tree --nodes 3 --requesters 1,2 --crashes 1";
+    breaks(&format!("{any} --no-invariants"), "progress");
+    // That it is safe rests on no clock.
+    let (code, late) =
+        answer(&format!("{tree} --crashes 1 --asynchronous --only safety --max-states 20000"));
+    assert_eq!((code, &late["property"]), (3, &Value::Null), "probes never end there: {late:#}");
+    let run = json_of(&words(
+        "run cao-singhal-fallback --nodes 9 --quorum grid --requesters 0,4,8 --entries 30 \
+         --crash 1@3ms --crash 5@20ms",
+    ));
+    assert_eq!((&run["entries"], &run["safe"]), (&30.into(), &true.into()), "{run:#}");
+}
+
 /// Two who ask, on the tree of three nodes: the quorums of both have the root, which crashes.
 const ON_A_TREE: &str = "check maekawa-fallback --nodes 3 --quorum tree --requesters 1,2";
 

@@ -168,8 +168,8 @@ pub struct MutexCheckArgs {
     #[cfg_attr(feature = "clap", arg(long, value_enum, value_delimiter = ','))]
     pub property: Vec<Property>,
     /// Check lemmas of the algorithm's paper, each under its own premises, instead of the
-    /// invariants of our proof: lemma-1 to lemma-5, theorem and total-order of singhal, or all; nodes
-    /// remember when they entered for that
+    /// invariants of our proof: lemma-1 to lemma-5, theorem and total-order of singhal, or all;
+    /// nodes remember when they entered for that
     #[cfg_attr(feature = "clap", arg(long, value_delimiter = ',', value_name = "NAMES"))]
     pub lemma: Vec<String>,
     /// Check only exclusion (safety) or only progress (liveness): each by itself has a trivial

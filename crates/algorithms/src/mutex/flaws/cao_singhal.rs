@@ -119,6 +119,6 @@ fn epoch_of(node: &CaoSinghal, place: usize) -> Option<u64> {
     match &node.phase {
         Phase::Outside => None,
         Phase::Waiting { seats, .. } => seats[place].epoch(),
-        Phase::Inside(permissions) => Some(permissions[place].epoch),
+        Phase::Inside(permissions) => permissions[place].map(|it| it.epoch),
     }
 }

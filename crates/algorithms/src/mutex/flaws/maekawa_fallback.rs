@@ -18,8 +18,8 @@ impl Mistake<MaekawaFallback> for DeadMembersDropped {
         timer: Timer,
         fx: &mut impl Effects<MaekawaFallback>,
     ) {
-        let silent = mem::take(&mut node.probed);
-        node.quorum.retain(|&id| !silent.contains(id));
+        let silent = mem::take(&mut node.fallback.probed);
+        node.fallback.quorum.retain(|&id| !silent.contains(id));
         node.on_timer(timer, fx);
     }
 }
@@ -45,7 +45,7 @@ impl Mistake<MaekawaFallback> for WaitsForTheDead {
         timer: Timer,
         fx: &mut impl Effects<MaekawaFallback>,
     ) {
-        node.probed.clear();
+        node.fallback.probed.clear();
         node.on_timer(timer, fx);
     }
 }

@@ -1,6 +1,7 @@
 //! The mistakes that people make with these algorithms.
 
 pub mod cao_singhal;
+pub mod cao_singhal_fallback;
 pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;

@@ -20,6 +20,9 @@ pub(in crate::mutex) struct Arbiter {
     pub(in crate::mutex) waiting: BTreeSet<Stamp>,
     /// The node that has already given it back, having got it from the one that `lock` still names.
     pub(in crate::mutex) early: Option<NodeId>,
+    /// Requests that do not wait any more, but that the holder may have been told to hand the
+    /// permission on to.
+    withdrawn: BTreeSet<Stamp>,
 }
 
 /// A message of an arbiter, and its receiver.
@@ -35,8 +38,9 @@ const fn fail(request: Stamp) -> Word {
 }
 
 impl Arbiter {
-    pub(super) const fn new(me: NodeId) -> Self {
-        Self { me, lock: None, epoch: 0, waiting: BTreeSet::new(), early: None }
+    pub(super) fn new(me: NodeId) -> Self {
+        let (waiting, withdrawn) = (BTreeSet::new(), BTreeSet::new());
+        Self { me, lock: None, epoch: 0, waiting, early: None, withdrawn }
     }
 
     pub(in crate::mutex) fn on_request(&mut self, request: Stamp) -> Words {
@@ -83,13 +87,35 @@ impl Arbiter {
             _ if epoch != self.epoch || lock.node != from => NOTHING,
             None => self.pass_on(),
             Some(next) if self.waiting.remove(&next) => self.was_handed_to(next),
+            // It has gone to one that will not use it.
+            Some(next) if self.withdrawn.contains(&next) => {
+                self.epoch += 1;
+                self.pass_on()
+            }
             Some(_) => NOTHING,
         }
+    }
+
+    /// A request is over that did not have the permission when it was: it may be on its way to it.
+    pub(in crate::mutex) fn on_withdrawal(&mut self, request: Stamp) -> Words {
+        if self.lock == Some(request) {
+            return self.pass_on();
+        }
+        if self.waiting.remove(&request) {
+            self.withdrawn.insert(request);
+        }
+        NOTHING
+    }
+
+    /// The requests that were withdrawn in this epoch.
+    pub(in crate::mutex) fn withdrawn(&self) -> impl Iterator<Item = Stamp> + '_ {
+        self.withdrawn.iter().copied()
     }
 
     /// The permission has gone to `request`, past the arbiter.
     fn was_handed_to(&mut self, request: Stamp) -> Words {
         self.epoch += 1;
+        self.withdrawn.clear();
         if self.early.take() == Some(request.node) {
             return self.pass_on();
         }
@@ -105,6 +131,7 @@ impl Arbiter {
     /// The permission is back: on to the oldest that waits, if any.
     fn pass_on(&mut self) -> Words {
         (self.lock, self.early) = (None, None);
+        self.withdrawn.clear();
         let oldest = self.waiting.pop_first();
         [oldest.map(|oldest| self.grant(oldest)), None]
     }

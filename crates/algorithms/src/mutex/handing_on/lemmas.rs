@@ -26,7 +26,9 @@ fn permissions(at: &Situation<'_, CaoSinghal>) -> Vec<Held> {
         let epochs: Vec<Option<u64>> = match &node.phase {
             Phase::Outside => Vec::new(),
             Phase::Waiting { seats, .. } => seats.iter().map(Seat::epoch).collect(),
-            Phase::Inside(permissions) => permissions.iter().map(|it| Some(it.epoch)).collect(),
+            Phase::Inside(permissions) => {
+                permissions.iter().map(|it| it.map(|it| it.epoch)).collect()
+            }
         };
         for (&arbiter, epoch) in node.rota.quorum().iter().zip(epochs) {
             all.extend(epoch.map(|epoch| Held { arbiter, epoch, by }));
@@ -131,7 +133,9 @@ pub(in crate::mutex) fn nobody_hopes_in_vain(at: &Situation<'_, CaoSinghal>) -> 
 fn is_asked(at: &Situation<'_, CaoSinghal>, (arbiter, epoch): (NodeId, u64), by: NodeId) -> bool {
     let node = at.node(by);
     let remembers = match (&node.phase, node.place(arbiter)) {
-        (Phase::Inside(permissions), Some(place)) => permissions[place].epoch == epoch,
+        (Phase::Inside(permissions), Some(place)) => {
+            permissions[place].is_some_and(|it| it.epoch == epoch)
+        }
         (Phase::Waiting { seats, .. }, Some(place)) => match seats[place] {
             Seat::Granted { permission, inquired } => inquired && permission.epoch == epoch,
             Seat::Asked { ahead: Some(ahead), .. } => ahead.inquired && ahead.epoch == epoch,

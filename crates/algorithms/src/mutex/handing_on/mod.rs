@@ -8,6 +8,7 @@
 mod arbiter;
 pub(super) mod lemmas;
 mod message;
+pub(super) mod rota;
 #[cfg(test)]
 mod tests;
 
@@ -20,9 +21,9 @@ use vorrang_protocol::{Effects, Group, Never, NodeId, NodeState, Protocol, Refus
 use super::self_messages::HandlesSelfMessages;
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::clock::{Clock, Stamp};
-use crate::quorum::QuorumSchedule;
 use arbiter::{Arbiter, Words};
 pub use message::Message;
+use rota::Rota;
 
 /// One node: one that asks, and an arbiter that others ask.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -30,7 +31,7 @@ pub struct CaoSinghal {
     pub(super) me: NodeId,
     group: Group,
     /// Whom it asks.
-    pub(super) rota: QuorumSchedule,
+    pub(super) rota: Rota,
     /// The highest time counted or seen.
     pub(super) clock: Clock,
     pub(super) phase: Phase,
@@ -47,8 +48,9 @@ pub(super) enum Phase {
         /// What it has from each arbiter of its quorum, in their order.
         seats: Vec<Seat>,
     },
-    /// With the permissions of all arbiters of its quorum, in their order.
-    Inside(Vec<Permission>),
+    /// With the permissions of all arbiters of its quorum, in their order; where others were asked
+    /// as well, perhaps without theirs.
+    Inside(Vec<Option<Permission>>),
 }
 
 /// What a node that waits has from an arbiter.
@@ -123,13 +125,15 @@ fn oldest(one: Option<Stamp>, other: Option<Stamp>) -> Option<Stamp> {
 
 impl CaoSinghal {
     /// A node of `group` that has neither asked nor been asked.
-    pub fn new(me: NodeId, group: Group, rota: QuorumSchedule) -> Self {
-        let (clock, arbiter) = (Clock::default(), Arbiter::new(me));
+    pub fn new(me: NodeId, group: Group, rota: impl Into<Rota>) -> Self {
+        let (clock, arbiter, rota) = (Clock::default(), Arbiter::new(me), rota.into());
         Self { me, group, rota, clock, phase: Phase::Outside, arbiter }
     }
 
     fn ask(&mut self, fx: &mut impl Effects<Self>) {
-        let (time, quorum) = (self.clock.tick(), self.rota.quorum());
+        let time = self.clock.tick();
+        self.rota.begin(time);
+        let quorum = self.rota.quorum();
         self.phase = Phase::Waiting { time, seats: vec![Seat::EMPTY; quorum.len()] };
         fx.broadcast(quorum.iter().copied(), Message::Request { time });
     }
@@ -142,9 +146,19 @@ impl CaoSinghal {
         fx: &mut impl Effects<Self>,
     ) {
         let Some(place) = self.place(arbiter) else { return };
-        let Phase::Waiting { time: ours, seats } = &mut self.phase else { return };
+        let (ours, seats) = match &mut self.phase {
+            Phase::Outside => return,
+            Phase::Waiting { time, seats } => (*time, seats),
+            Phase::Inside(permissions) => {
+                if self.rota.is_for(time) && permissions[place].is_none() {
+                    // It could enter without.
+                    permissions[place] = Some(permission);
+                }
+                return;
+            }
+        };
         let Seat::Asked { ahead, .. } = seats[place] else { return };
-        if time != *ours {
+        if time != ours {
             return;
         }
         let ahead = ahead.filter(|ahead| ahead.epoch == permission.epoch);
@@ -181,7 +195,7 @@ impl CaoSinghal {
         match &mut self.phase {
             Phase::Outside => {}
             Phase::Inside(permissions) => {
-                update(&mut permissions[place]);
+                permissions[place].as_mut().map(update);
             }
             Phase::Waiting { seats, .. } => match &mut seats[place] {
                 Seat::Granted { permission, inquired } => {
@@ -198,14 +212,39 @@ impl CaoSinghal {
         self.rota.quorum().binary_search(&arbiter).ok()
     }
 
-    fn enter_if_all_granted(&mut self, fx: &mut impl Effects<Self>) {
+    /// Asks more nodes for the request that it waits with.
+    pub(super) fn ask_also(&mut self, more: &[NodeId], fx: &mut impl Effects<Self>) {
+        let mut places: Vec<usize> = more.iter().filter_map(|&id| self.place(id)).collect();
+        places.sort_unstable();
+        let Phase::Waiting { time, seats } = &mut self.phase else { return };
+        let time = *time;
+        // Lowest first, so that each is at its place when it comes.
+        for place in places {
+            seats.insert(place, Seat::EMPTY);
+        }
+        fx.broadcast(more.iter().copied(), Message::Request { time });
+    }
+
+    /// The arbiters whose permissions it does not have, of those that it has asked.
+    pub(super) fn missing(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let has = |place: usize| match &self.phase {
+            Phase::Outside => false,
+            Phase::Waiting { seats, .. } => seats[place].epoch().is_some(),
+            Phase::Inside(permissions) => permissions[place].is_some(),
+        };
+        let asked = self.rota.quorum().iter().enumerate();
+        asked.filter(move |(place, _)| !has(*place)).map(|(_, &id)| id)
+    }
+
+    pub(super) fn enter_if_all_granted(&mut self, fx: &mut impl Effects<Self>) {
         let Phase::Waiting { seats, .. } = &self.phase else { return };
         let permission = |seat: &Seat| match *seat {
             Seat::Granted { permission, .. } => Some(permission),
             Seat::Asked { .. } => None,
         };
-        if seats.iter().all(|seat| permission(seat).is_some()) {
-            self.phase = Phase::Inside(seats.iter().filter_map(permission).collect());
+        let mut asked = self.rota.quorum().iter().zip(seats);
+        if asked.all(|(&id, seat)| permission(seat).is_some() || !self.rota.needs(id)) {
+            self.phase = Phase::Inside(seats.iter().map(permission).collect());
             fx.notify(Notice::Entered);
         }
     }
@@ -224,9 +263,10 @@ impl CaoSinghal {
         }
     }
 
-    fn leave(&mut self, permissions: &[Permission], fx: &mut impl Effects<Self>) {
+    fn leave(&mut self, permissions: &[Option<Permission>], fx: &mut impl Effects<Self>) {
         self.phase = Phase::Outside;
-        for (&arbiter, &Permission { epoch, next }) in self.rota.quorum().iter().zip(permissions) {
+        for (&arbiter, permission) in self.rota.quorum().iter().zip(permissions) {
+            let Some(Permission { epoch, next }) = *permission else { continue };
             if let Some(Stamp { time, node }) = next {
                 let epoch = epoch.saturating_add(1);
                 fx.send(node, Message::Reply { time, arbiter, epoch, next: None });
@@ -340,7 +380,8 @@ impl Protocol for CaoSinghal {
                     .with("announced", StateValue::list(ahead))
             }
             Phase::Inside(permissions) => {
-                let granted = quorum().zip(permissions).map(|(id, it)| (id, shown(it)));
+                let granted = quorum().zip(permissions);
+                let granted = granted.filter_map(|(id, it)| Some((id, shown(it.as_ref()?))));
                 state.with("phase", "inside").with("permissions", StateValue::list(granted))
             }
         };

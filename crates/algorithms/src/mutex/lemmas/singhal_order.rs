@@ -1,5 +1,5 @@
-//! The lemmas of Singhal's paper, each under its own premises, and the theorem that they are for: at
-//! rest all nodes stand in a row, and each marks just those behind whom it stands.
+//! The lemmas of Singhal's paper, each under its own premises, and the theorem that they are for:
+//! at rest all nodes stand in a row, and each marks just those behind whom it stands.
 //!
 //! Lectures after the paper prove that nobody is cut off from the token by showing that idle nodes
 //! are *completely ordered*: |P| being how many nodes P does not mark, no two nodes have the same
@@ -7,16 +7,22 @@
 //! has never asked), which the algorithm itself does not remember. So nodes that are asked about
 //! them remember when they last entered, and all other questions are as without it.
 //!
-//! | | premises | then |
-//! | --- | --- | --- |
-//! | 1 | none | the token marks only nodes that wait |
-//! | 2 | each has entered at most once; every REQUEST has arrived | who never asked marks all who have entered, and is marked by none of them |
-//! | 3 | every REQUEST has arrived; somebody is inside | those who wait mark each other and the one inside, which marks them |
-//! | 4 | as 2 | of two who have entered, the earlier marks the later, and not conversely |
-//! | 5 | as 2 | those who never asked still stand as they did at first |
-//! | theorem | as 2; nobody waits or is inside | all are completely ordered: those who never asked as at first, then the others in the order of their entries |
-//! | total order | every REQUEST has arrived; nobody waits or is inside | all are completely ordered |
-//! | error 1 to 3 | somebody is inside | it never knows that a request of another was served which its token takes for waiting (1), or a later one (2), or a later one than the last that its token knows of (3) |
+//! - Lemma 1: the token marks only nodes that wait.
+//! - Lemma 2: who never asked marks all who have entered, and is marked by none of them.
+//! - Lemma 3: those who wait mark each other and the one inside, which marks them.
+//! - Lemma 4: of two who have entered, the earlier marks the later, and not conversely.
+//! - Lemma 5: those who never asked still stand as they did at first.
+//! - Theorem: all are completely ordered, those who never asked as at first, then the others in the
+//!   order of their entries.
+//! - Total order: all are completely ordered.
+//! - Errors 1 to 3: a node inside never knows that a request of another was served which its token
+//!   takes for waiting (1), or a later one (2), or a later one than the last that its token knows
+//!   of (3).
+//!
+//! The premises of 2, 4, 5 and of the theorem are that nobody has asked more than once and that
+//! every REQUEST has arrived; for the theorem, besides, that nobody waits or is inside. Lemma 3
+//! needs that every REQUEST has arrived and somebody is inside, the total order that every REQUEST
+//! has arrived and nobody waits or is inside. Lemma 1 and the errors need nothing.
 //!
 //! An entry of a node that has the idle token is none of these entries: it asks nobody, and as long
 //! as nobody else asks it leaves everything as it was. Premises say *every REQUEST has arrived*;
