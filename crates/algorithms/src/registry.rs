@@ -41,7 +41,7 @@ use crate::mutex::flaws::cao_singhal::{
     self as cao_singhal_flaws, EarlyInquireDropped, EarlyReleaseDropped, NoEpochs,
 };
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
-use crate::mutex::flaws::central::{AlwaysDenied, AlwaysGranted, LastComeFirstServed, Talkative};
+use crate::mutex::flaws::central::{AlwaysDenied, AlwaysGranted, LastComeFirstServed};
 use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
 use crate::mutex::flaws::elected_lift::{EveryoneStarts, ResultSuffices};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
@@ -63,7 +63,7 @@ use crate::mutex::flaws::readers_writers::{ReadersPassWaitingWriters, ReadersPre
 use crate::mutex::flaws::regenerating::{AskedOnce, NoGeneration};
 use crate::mutex::flaws::resource_sets::OneAfterTheOther;
 use crate::mutex::flaws::ricart_agrawala::{
-    ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
+    ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock, StampLowered,
 };
 use crate::mutex::flaws::ricart_agrawala_probing::{
     ClockForgotten, NeverHeardOfAgain, PutOffForEver,
@@ -74,6 +74,7 @@ use crate::mutex::flaws::suzuki_kasami::{
     EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
     TokenLost,
 };
+use crate::mutex::flaws::talkative::talkative;
 use crate::mutex::flaws::token_ring::{
     KeptUntilWanted, NoAgeing, NoCommonOrder, TimerNotCancelled,
 };
@@ -114,7 +115,7 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(Central::new).guarded(central::INVARIANTS));
         let correct = || of_group(Central::new);
         into.flaw(card, "last-come-first-served", correct().with(&LastComeFirstServed));
-        into.flaw(card, "applications-talk", of_group(Talkative::new));
+        into.flaw(card, "applications-talk", talkative(correct()));
         into.flaw(card, "always-denied", correct().with(&AlwaysDenied));
         into.flaw(card, "always-granted", correct().with(&AlwaysGranted));
 
@@ -127,7 +128,7 @@ impl Listed for Mutex {
 
         let card = &ricart_agrawala::CARD;
         let correct = || of_group(RicartAgrawala::new);
-        into.algorithm(card, correct());
+        into.algorithm(card, correct().guarded(lemmas::ricart_agrawala::INVARIANTS));
         into.stamped(remembering(correct()));
         into.flaw(card, "clock-not-advanced", correct().with(&ClockNotAdvanced));
         into.flaw(card, "replies-carry-no-clock", correct().with(&RepliesCarryNoClock));
@@ -135,6 +136,7 @@ impl Listed for Mutex {
         into.flaw(card, "deferred-never-cleared", correct().with(&DeferredNeverCleared));
         into.flaw(card, "majority", correct().with(&Majority));
         into.flaw(card, "no-tie-break", correct().with(&NoTieBreak));
+        into.flaw(card, "stamp-lowered", correct().with(&StampLowered));
 
         let card = &carvalho_roucairol::CARD;
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
@@ -251,6 +253,7 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     into.flaw(card, "timer-not-cancelled", correct().with(&TimerNotCancelled));
     into.flaw(card, "no-common-order", correct().with(&NoCommonOrder));
     into.flaw(card, "no-ageing", correct().with(&NoAgeing));
+    into.flaw(card, "applications-talk", talkative(correct()));
 
     let card = &suzuki_kasami::CARD;
     let correct = || of_setup(SuzukiKasami::of);

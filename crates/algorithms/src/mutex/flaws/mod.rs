@@ -21,4 +21,5 @@ pub mod ricart_agrawala_probing;
 pub mod sanders;
 pub mod singhal;
 pub mod suzuki_kasami;
+pub mod talkative;
 pub mod token_ring;

@@ -2,5 +2,6 @@
 
 pub(super) mod locking;
 pub mod majority_votes;
+pub mod ricart_agrawala;
 pub mod singhal;
 pub mod token_ring;
