@@ -98,14 +98,15 @@ use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::{Mutex, group_exclusion, lemmas, resource_sets};
 use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
-pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
+pub use crate::recipe::{Node, Recipe, of_group, of_quorums, of_setup};
 use crate::wave::Wave;
 use crate::wave::dijkstra_scholten;
-use crate::wave::echo::{self, Echo};
+use crate::wave::echo;
 use crate::wave::echo_taboo;
 use crate::wave::flaws::{
-    AcknowledgedAtOnce, CrossingIsEchoed, FirstAnswerSuffices, LatestParent, LeafNeverEchoes,
-    OnlyEngagingWorkAcknowledged, SecondActivationEdge, StrangerIsCounted, SwallowsExplorers,
+    AcknowledgedAtOnce, ChildrenForgotten, CrossingIsEchoed, FirstAnswerSuffices, LatestParent,
+    LeafNeverEchoes, OnlyEngagingWorkAcknowledged, SecondActivationEdge, StrangerIsCounted,
+    SwallowsExplorers,
 };
 
 #[rustfmt::skip]
@@ -345,11 +346,13 @@ impl Listed for Election {
 impl Listed for Wave {
     fn register(into: &mut impl Register<Self>) {
         let card = &echo::CARD;
-        into.algorithm(card, of_graph(Echo::new).guarded(echo::INVARIANTS));
-        into.flaw(card, "leaf-never-echoes", of_graph(Echo::new).with(&LeafNeverEchoes));
-        into.flaw(card, "first-answer-suffices", of_graph(Echo::new).with(&FirstAnswerSuffices));
-        into.flaw(card, "crossing-is-echoed", of_graph(Echo::new).with(&CrossingIsEchoed));
-        into.flaw(card, "second-activation-edge", of_graph(Echo::new).with(&SecondActivationEdge));
+        let correct = echo::recipe;
+        into.algorithm(card, correct().guarded(echo::INVARIANTS));
+        into.flaw(card, "leaf-never-echoes", correct().with(&LeafNeverEchoes));
+        into.flaw(card, "first-answer-suffices", correct().with(&FirstAnswerSuffices));
+        into.flaw(card, "crossing-is-echoed", correct().with(&CrossingIsEchoed));
+        into.flaw(card, "second-activation-edge", correct().with(&SecondActivationEdge));
+        into.flaw(card, "children-forgotten", correct().with(&ChildrenForgotten));
 
         let card = &echo_taboo::CARD;
         let correct = || Recipe::new(echo_taboo::nodes);

@@ -49,6 +49,38 @@ impl Contention {
     }
 }
 
+/// What becomes of the values that a wave gathers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Aggregate {
+    /// They are added up.
+    #[default]
+    Sum,
+    /// The largest is found.
+    Max,
+    /// The smallest is found.
+    Min,
+    /// They are counted.
+    Count,
+    /// All are kept, each with its node.
+    Collect,
+}
+
+impl Aggregate {
+    /// All that there are.
+    pub const ALL: [Self; 5] = [Self::Sum, Self::Max, Self::Min, Self::Count, Self::Collect];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Max => "max",
+            Self::Min => "min",
+            Self::Count => "count",
+            Self::Collect => "collect",
+        }
+    }
+}
+
 /// The failure detector.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub enum Detector {

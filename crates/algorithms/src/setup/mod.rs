@@ -14,7 +14,7 @@ use core::time::Duration;
 
 use vorrang_protocol::{Group, NodeId};
 
-pub use choice::{Arbitration, Contention, Detector, Distances, Ordering, Tail};
+pub use choice::{Aggregate, Arbitration, Contention, Detector, Distances, Ordering, Tail};
 pub use parameter::Parameter;
 pub use waits::Waits;
 
@@ -24,6 +24,7 @@ use crate::structure::Structures;
 use crate::topology::Topology;
 use crate::topology::ring::Ring;
 pub use crate::unfit::Unfit;
+pub use crate::values::Values;
 
 /// The set-up of an algorithm. Every algorithm needs the group; its card says which of the other
 /// parameters it [takes](crate::card::Card::takes).
@@ -85,6 +86,10 @@ pub struct Setup {
     pub detector: Detector,
     /// How many pieces of work a computation has.
     pub work: u32,
+    /// What becomes of the values that a wave gathers.
+    pub aggregate: Aggregate,
+    /// What each node gives to a wave.
+    pub values: Values,
 }
 
 impl Setup {
@@ -96,7 +101,7 @@ impl Setup {
     /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
     /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
     /// and a group that all have founded, who watch each other by heartbeats; two pieces
-    /// of work for each.
+    /// of work for each, and the sum of their numbers to gather.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -127,6 +132,8 @@ impl Setup {
             founders: group.size(),
             detector: Detector::Heartbeats,
             work: group.size().saturating_mul(2),
+            aggregate: Aggregate::Sum,
+            values: Values::IDS,
         }
     }
 
@@ -142,7 +149,7 @@ impl Setup {
     /// The set-up of an algorithm that takes these, in one line: `--nodes 5 --k 2`.
     pub fn text(&self, takes: &[Parameter]) -> String {
         let mut text = format!("--nodes {}", self.group.size());
-        for parameter in takes {
+        for parameter in takes.iter().filter(|it| !it.goes_without_saying(self)) {
             text.push_str(&format!(" --{} {}", parameter.name(), parameter.show(self)));
         }
         text
@@ -210,6 +217,8 @@ mod tests {
             (Parameter::Founders, "2"),
             (Parameter::Detector, "told"),
             (Parameter::Work, "9"),
+            (Parameter::Aggregate, "max"),
+            (Parameter::Values, "7,1,1,9,0"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -222,9 +231,29 @@ mod tests {
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
                     --contention id --gather 2ms --beat 7ms --margin 300us --window 5 --tail stop \
                     --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --founders 2 \
-                    --detector told --work 9";
+                    --detector told --work 9 --aggregate max --values 7,1,1,9,0";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
+    }
+
+    #[test]
+    fn what_a_wave_gathers_is_said_only_if_it_is_not_the_usual() {
+        let takes = [Parameter::Aggregate, Parameter::Values];
+        let written = |text| Setup::read(text, &takes).unwrap().text(&takes);
+        assert_eq!(written("--nodes 3 --aggregate sum --values ids"), "--nodes 3");
+        assert_eq!(written("--nodes 3 --values 0,1,2"), "--nodes 3", "their numbers");
+        for said in ["--nodes 3 --aggregate count", "--nodes 3 --values 0,1,3"] {
+            assert_eq!(written(said), said);
+        }
+        let wrong = |text| Setup::read(text, &takes).unwrap_err().0;
+        assert_eq!(
+            wrong("--nodes 3 --aggregate mean"),
+            "--aggregate: 'mean' is not one of: sum, max, min, count, collect"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --values 1"),
+            "--values: there are 1 values for 3 nodes: give one a node"
+        );
     }
 
     #[test]

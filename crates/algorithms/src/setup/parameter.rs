@@ -8,9 +8,10 @@ use core::time::Duration;
 
 use vorrang_protocol::{NodeId, parse_duration_ns, show_duration_ns};
 
-use super::{Arbitration, Contention, Detector, Distances, Ordering, Setup, Tail};
+use super::{Aggregate, Arbitration, Contention, Detector, Distances, Ordering, Setup, Tail};
 use crate::priorities::Priorities;
 use crate::topology::ring::Ring;
+use crate::values::Values;
 
 /// Messages in flight are kept.
 const MOST_WINDOW: u32 = 1 << 20;
@@ -81,9 +82,17 @@ pub enum Parameter {
     Detector,
     /// How many pieces of work a computation has.
     Work,
+    /// What becomes of the values that a wave gathers.
+    Aggregate,
+    /// What each node gives to a wave.
+    Values,
 }
 
 // Longer help texts.
+const AGGREGATE: &str = "What the wave brings back of the nodes' values: sum, max, min, count, or \
+                         collect, which is all of them by node [default: sum]";
+const VALUES: &str = "The value of each node, a number a node, such as 4,0,7, or a file of \
+                      numbers [default: ids, to each node its number]";
 const WORK: &str = "How many pieces of work the computation has whose end is to be found out \
                     [default: twice as many as there are nodes]";
 const WINDOW: &str = "How many unacknowledged messages a sender may have: its flow-control window \
@@ -114,7 +123,7 @@ const QUORUM: &str = "The quorum system: plane, cyclic, grid, majority, weighted
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 29] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -142,6 +151,8 @@ impl Parameter {
         Self::Founders,
         Self::Detector,
         Self::Work,
+        Self::Aggregate,
+        Self::Values,
     ];
 
     /// Its name, without the hyphens.
@@ -174,6 +185,8 @@ impl Parameter {
             Self::Founders => "founders",
             Self::Detector => "detector",
             Self::Work => "work",
+            Self::Aggregate => "aggregate",
+            Self::Values => "values",
         }
     }
 
@@ -187,12 +200,12 @@ impl Parameter {
             Self::Holder | Self::Initiator => "NODE",
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
-            Self::Arbitration | Self::Contention | Self::Tail => "RULE",
+            Self::Arbitration | Self::Contention | Self::Tail | Self::Aggregate => "RULE",
             Self::Window => "MESSAGES",
             Self::Waits => "FACTORS",
             Self::Distances | Self::Detector => "HOW",
             Self::Ring | Self::Ordering => "ORDER",
-            Self::Priorities => "NUMBERS",
+            Self::Priorities | Self::Values => "NUMBERS",
             Self::Quorum => "SYSTEM",
             Self::Structure => "SETS",
         }
@@ -267,6 +280,8 @@ impl Parameter {
             Self::Founders => FOUNDERS,
             Self::Detector => DETECTOR,
             Self::Work => WORK,
+            Self::Aggregate => AGGREGATE,
+            Self::Values => VALUES,
         }
     }
 
@@ -326,8 +341,46 @@ impl Parameter {
             Self::Founders => setup.founders = up_to(text, group.size())?.get(),
             Self::Detector => setup.detector = one_of(&Detector::ALL, Detector::name, text)?,
             Self::Work => setup.work = up_to(text, MOST_WORK)?.get(),
+            Self::Aggregate => setup.aggregate = one_of(&Aggregate::ALL, Aggregate::name, text)?,
+            Self::Values => setup.values = Values::read(text, group)?,
         }
         Ok(())
+    }
+
+    /// Whether it has its default in a set-up and is not written then: what a wave gathers is of
+    /// no concern to whoever asks how it gets everywhere.
+    pub(super) fn goes_without_saying(self, setup: &Setup) -> bool {
+        match self {
+            Self::Aggregate => setup.aggregate == Aggregate::default(),
+            Self::Values => setup.values == Values::IDS,
+            Self::K
+            | Self::Within
+            | Self::Holder
+            | Self::Topology
+            | Self::Greedy
+            | Self::Arbitration
+            | Self::Rest
+            | Self::Resources
+            | Self::Initiator
+            | Self::Priorities
+            | Self::Quorum
+            | Self::Structure
+            | Self::Ring
+            | Self::Late
+            | Self::Contention
+            | Self::Gather
+            | Self::Beat
+            | Self::Margin
+            | Self::Window
+            | Self::Tail
+            | Self::Ordering
+            | Self::Waits
+            | Self::Distances
+            | Self::Draws
+            | Self::Founders
+            | Self::Detector
+            | Self::Work => false,
+        }
     }
 
     /// Its value in a set-up, as it is written.
@@ -360,6 +413,8 @@ impl Parameter {
             Self::Founders => setup.founders.to_string(),
             Self::Detector => setup.detector.name().to_string(),
             Self::Work => setup.work.to_string(),
+            Self::Aggregate => setup.aggregate.name().to_string(),
+            Self::Values => setup.values.to_string(),
         }
     }
 }

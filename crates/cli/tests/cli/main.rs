@@ -33,4 +33,5 @@ mod support;
 mod survive;
 mod sweep;
 mod topology;
+mod waves;
 mod wrong_use;

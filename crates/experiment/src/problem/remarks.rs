@@ -76,7 +76,9 @@ pub(super) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         | Parameter::Draws
         | Parameter::Founders
         | Parameter::Detector
-        | Parameter::Work => true,
+        | Parameter::Work
+        | Parameter::Aggregate
+        | Parameter::Values => true,
     };
     for parameter in about.takes.iter().filter(is_news) {
         let text = setup.text(&[*parameter]);
