@@ -13,7 +13,7 @@ use crate::net_defaults::TIMELY_ENOUGH;
 use crate::options::choice::{Choice as _, name};
 use crate::options::fault_args::FaultArgs;
 use crate::options::views::LocksFlaw;
-use crate::options::{OrderKind, RunArgs, check_within};
+use crate::options::{CABLE, OrderKind, RunArgs, check_within};
 
 /// One millisecond.
 const DEFAULT_LATENCY: Distribution = Distribution::Constant(1_000_000);
@@ -57,7 +57,7 @@ impl RunArgs {
             let sets = setup.structure.sets(setup.group, &setup.quorum);
             sets.map_err(|unfit| Failure::Usage(unfit.0))?;
         }
-        let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
+        let latency = self.latency(&setup);
         let breaks = self.common.break_assumptions;
         if about.assumes.timely {
             self.bound_waits(about, &mut setup)?;
@@ -146,9 +146,18 @@ impl RunArgs {
         }
     }
 
+    /// How long messages take: as was said, or else as the set-up has it or as is usual.
+    fn latency(&self, setup: &Setup) -> Distribution {
+        let usual = match setup.contention.times_ns() {
+            Some(_) => Distribution::Constant(CABLE.as_nanos() as u64),
+            None => DEFAULT_LATENCY,
+        };
+        self.common.latency.unwrap_or(usual)
+    }
+
     /// Sets the bound on message delay of an algorithm to that of the network, unless it is given.
     fn bound_waits(&self, about: &About, setup: &mut Setup) -> Result<(), Failure> {
-        let latency = self.common.latency.unwrap_or(DEFAULT_LATENCY);
+        let latency = self.latency(setup);
         let bound_ns = longest_ns(latency);
         match (self.setup.says(Parameter::Within), bound_ns) {
             (true, _) if self.common.is_real => {}

@@ -14,7 +14,9 @@ use core::time::Duration;
 
 use vorrang_protocol::{Group, NodeId};
 
-pub use choice::{Aggregate, Arbitration, Contention, Detector, Distances, Ordering, Tail};
+pub use choice::{
+    Acknowledge, Aggregate, Arbitration, Contention, Detector, Distances, Ordering, Tail,
+};
 pub use parameter::Parameter;
 pub use waits::Waits;
 
@@ -62,6 +64,8 @@ pub struct Setup {
     pub late: Duration,
     /// How two nodes that want each other for a parent are told apart.
     pub contention: Contention,
+    /// When a child is acknowledged.
+    pub acknowledge: Acknowledge,
     /// How long a node waits for a neighbour to ask it before it asks that neighbour.
     pub gather: Duration,
     /// How often a node says that it is up.
@@ -97,7 +101,8 @@ impl Setup {
     /// message, the token at node 0, and from there round robin; a complete graph, no greedy nodes,
     /// a millisecond's rest, one resource, node 0 to start, all requests alike, the [usual
     /// quorums](Quorums::usual), which are asked and informed, a ring in the order of numbers,
-    /// timers that are never late, coins for root contention, no time to gather, a heartbeat every
+    /// timers that are never late, coins for root contention, children that are
+    /// acknowledged when the root is known, no time to gather, a heartbeat every
     /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
     /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
     /// and a group that all have founded, who watch each other by heartbeats; two pieces
@@ -120,6 +125,7 @@ impl Setup {
             ring: Ring::Ascending,
             late: Duration::ZERO,
             contention: Contention::Wait,
+            acknowledge: Acknowledge::WithRoot,
             gather: Duration::ZERO,
             beat: Duration::from_millis(5),
             margin: Duration::from_micros(500),
@@ -205,6 +211,7 @@ mod tests {
             (Parameter::Ring, "4-0-2-1-3"),
             (Parameter::Late, "100us"),
             (Parameter::Contention, "id"),
+            (Parameter::Acknowledge, "at-once"),
             (Parameter::Gather, "2ms"),
             (Parameter::Beat, "7ms"),
             (Parameter::Margin, "300us"),
@@ -229,7 +236,8 @@ mod tests {
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
-                    --contention id --gather 2ms --beat 7ms --margin 300us --window 5 --tail stop \
+                    --contention id --acknowledge at-once --gather 2ms --beat 7ms --margin 300us \
+                    --window 5 --tail stop \
                     --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --founders 2 \
                     --detector told --work 9 --aggregate max --values 7,1,1,9,0";
         assert_eq!(setup.text(&Parameter::ALL), text);
@@ -301,7 +309,7 @@ mod tests {
         );
         assert_eq!(
             wrong("--nodes 3 --contention coin"),
-            "--contention: 'coin' is not one of: wait, id"
+            "--contention: 'coin' is not one of: wait, id, firewire, firewire-a"
         );
         assert_eq!(wrong("--nodes 3 --founders 4"), "--founders: '4' is not a number from 1 to 3");
         assert_eq!(

@@ -8,7 +8,9 @@ use core::time::Duration;
 
 use vorrang_protocol::{NodeId, parse_duration_ns, show_duration_ns};
 
-use super::{Aggregate, Arbitration, Contention, Detector, Distances, Ordering, Setup, Tail};
+use super::{
+    Acknowledge, Aggregate, Arbitration, Contention, Detector, Distances, Ordering, Setup, Tail,
+};
 use crate::priorities::Priorities;
 use crate::topology::ring::Ring;
 use crate::values::Values;
@@ -58,6 +60,8 @@ pub enum Parameter {
     Late,
     /// How two nodes that want each other for a parent are told apart.
     Contention,
+    /// When a child is acknowledged.
+    Acknowledge,
     /// How long a node waits for its last neighbour to ask.
     Gather,
     /// How often a node says that it is up.
@@ -89,6 +93,15 @@ pub enum Parameter {
 }
 
 // Longer help texts.
+const CONTENTION: &str = "How root contention between two nodes is resolved: wait (each waits a \
+                          short or a long time, as a coin falls), firewire (240ns to 260ns or \
+                          570ns to 600ns, as in IEEE 1394-1995, on links of 23ns if nothing else \
+                          is said), firewire-a (760ns to 850ns or 1590ns to 1670ns, as in 1394a), \
+                          or id (the higher is the parent) [default: wait]";
+const ACKNOWLEDGE: &str = "When a node is told that the one which it has asked is its parent: \
+                           with-root (when the root is known, and who it is) or at-once (before \
+                           the parent asks itself; of the root it hears later) \
+                           [default: with-root]";
 const AGGREGATE: &str = "What the wave brings back of the nodes' values: sum, max, min, count, or \
                          collect, which is all of them by node [default: sum]";
 const VALUES: &str = "The value of each node, a number a node, such as 4,0,7, or a file of \
@@ -123,7 +136,7 @@ const QUORUM: &str = "The quorum system: plane, cyclic, grid, majority, weighted
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 29] = [
+    pub const ALL: [Self; 30] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -139,6 +152,7 @@ impl Parameter {
         Self::Ring,
         Self::Late,
         Self::Contention,
+        Self::Acknowledge,
         Self::Gather,
         Self::Beat,
         Self::Margin,
@@ -173,6 +187,7 @@ impl Parameter {
             Self::Ring => "ring",
             Self::Late => "late",
             Self::Contention => "contention",
+            Self::Acknowledge => "acknowledge",
             Self::Gather => "gather",
             Self::Beat => "beat",
             Self::Margin => "margin",
@@ -200,7 +215,11 @@ impl Parameter {
             Self::Holder | Self::Initiator => "NODE",
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
-            Self::Arbitration | Self::Contention | Self::Tail | Self::Aggregate => "RULE",
+            Self::Arbitration
+            | Self::Contention
+            | Self::Acknowledge
+            | Self::Tail
+            | Self::Aggregate => "RULE",
             Self::Window => "MESSAGES",
             Self::Waits => "FACTORS",
             Self::Distances | Self::Detector => "HOW",
@@ -255,10 +274,8 @@ impl Parameter {
             Self::Late => {
                 "How late a timer may run out, for algorithms with time-outs [default: 0]"
             }
-            Self::Contention => {
-                "How root contention between two nodes is resolved: wait (each waits a short or a \
-                 long time, as a coin falls) or id (the higher is the parent) [default: wait]"
-            }
+            Self::Contention => CONTENTION,
+            Self::Acknowledge => ACKNOWLEDGE,
             Self::Gather => {
                 "How long a node waits for the request of its last neighbour before it asks \
                  itself [default: 0]"
@@ -323,6 +340,9 @@ impl Parameter {
             Self::Contention => {
                 setup.contention = one_of(&Contention::ALL, Contention::name, text)?;
             }
+            Self::Acknowledge => {
+                setup.acknowledge = one_of(&Acknowledge::ALL, Acknowledge::name, text)?;
+            }
             Self::Gather => setup.gather = time(text)?,
             Self::Beat => match time(text)? {
                 Duration::ZERO => return Err(format!("'{text}': an interval is longer than 0")),
@@ -347,10 +367,11 @@ impl Parameter {
         Ok(())
     }
 
-    /// Whether it has its default in a set-up and is not written then: what a wave gathers is of
-    /// no concern to whoever asks how it gets everywhere.
+    /// Whether it has its default in a set-up and is not written then: for what is rarely asked
+    /// for, such as what a wave gathers.
     pub(super) fn goes_without_saying(self, setup: &Setup) -> bool {
         match self {
+            Self::Acknowledge => setup.acknowledge == Acknowledge::default(),
             Self::Aggregate => setup.aggregate == Aggregate::default(),
             Self::Values => setup.values == Values::IDS,
             Self::K
@@ -401,6 +422,7 @@ impl Parameter {
             Self::Ring => setup.ring.to_string(),
             Self::Late => show_duration_ns(setup.late.as_nanos() as u64),
             Self::Contention => setup.contention.name().to_string(),
+            Self::Acknowledge => setup.acknowledge.name().to_string(),
             Self::Gather => show_duration_ns(setup.gather.as_nanos() as u64),
             Self::Beat => show_duration_ns(setup.beat.as_nanos() as u64),
             Self::Margin => show_duration_ns(setup.margin.as_nanos() as u64),

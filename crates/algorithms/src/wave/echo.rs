@@ -126,6 +126,7 @@ pub(super) enum Colour {
 /// The nodes of a set-up, if its graph holds together.
 pub fn recipe() -> Recipe<Echo> {
     Recipe::new(|setup| {
+        Gathered::fits(setup)?;
         let (graph, setup) = (setup.topology.graph(setup.group)?, setup.clone());
         Ok(move |id| Echo::new(id, &graph, setup.initiator).giving(Gathered::given(&setup, id)))
     })

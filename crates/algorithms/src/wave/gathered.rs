@@ -12,7 +12,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{NodeId, StateValue};
 
-use crate::setup::{Aggregate, Setup};
+use crate::setup::{Aggregate, Setup, Unfit};
 
 /// The aggregate that echoes carry.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -61,6 +61,24 @@ impl Gathered {
         Self { count: 1, value }
     }
 
+    /// Refuses to collect from so many that messages would be too long: an echo may carry all
+    /// values.
+    ///
+    /// # Errors
+    ///
+    /// If there are too many.
+    pub(super) fn fits(setup: &Setup) -> Result<(), Unfit> {
+        const MOST_COLLECTED: u32 = 10_000;
+        let nodes = setup.group.size();
+        if setup.aggregate == Aggregate::Collect && nodes > MOST_COLLECTED {
+            return Err(Unfit(format!(
+                "--aggregate collect from --nodes {nodes} is too much: an ECHO may carry the \
+                 values of all, so at most {MOST_COLLECTED}"
+            )));
+        }
+        Ok(())
+    }
+
     /// What several nodes give, together.
     pub fn of_all(given: impl IntoIterator<Item = Self>) -> Self {
         given.into_iter().fold(Self::NOTHING, Self::and)
@@ -82,7 +100,8 @@ impl Gathered {
             (Value::Min(one), Value::Min(two)) => Value::Min(one.min(two)),
             (Value::Collect(mut all), Value::Collect(more)) => {
                 all.extend(more);
-                all.sort_unstable();
+                // Two runs in order, which this sort merges.
+                all.sort();
                 Value::Collect(all)
             }
             (
@@ -210,6 +229,19 @@ mod tests {
             assert_eq!(all.count, 4);
             assert_eq!(Gathered::NOTHING.and(of(1)), of(1), "{aggregate:?}");
         }
+    }
+
+    #[test]
+    fn too_many_are_not_collected_from() {
+        let of = |aggregate, nodes| {
+            let topology = crate::topology::Topology::Star;
+            let setup = Setup { aggregate, topology, ..Setup::new(Group::of(nodes)) };
+            crate::wave::echo::recipe().nodes(&setup).err().map(|unfit| unfit.0)
+        };
+        assert_eq!(of(Aggregate::Collect, 10_000), None);
+        assert_eq!(of(Aggregate::Max, 10_001), None);
+        let why = of(Aggregate::Collect, 10_001).expect("too many");
+        assert!(why.contains("--nodes 10001 is too much") && why.contains("10000"), "{why}");
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod draw;
 mod drivers;
 mod faults;
 mod figures;
+mod firewire;
 mod gallery;
 mod group;
 mod lecture_locks;

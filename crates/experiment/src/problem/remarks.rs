@@ -68,6 +68,7 @@ pub(super) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         | Parameter::Structure
         | Parameter::Ring
         | Parameter::Contention
+        | Parameter::Acknowledge
         | Parameter::Window
         | Parameter::Tail
         | Parameter::Ordering
