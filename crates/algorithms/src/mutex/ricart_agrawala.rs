@@ -31,8 +31,8 @@
 //! it leaves. If j asked before replying, it replied with an older or a younger request of its own
 //! pending: older contradicts the choice of i, younger means that i defers j as before. In other
 //! words, as soon as i has j's reply, a request of j that i has answered is served, one that i
-//! defers stays younger, and one that i has yet to hear of is younger; the checker tries these three
-//! conditions in every state.
+//! defers stays younger, and one that i has yet to hear of is younger; the checker tries these
+//! three conditions in every state.
 //!
 //! **Why no request starves.** Deferring goes from younger to older, so it has no cycle: the oldest
 //! request is deferred only by the node inside, which leaves. Entries happen in the order of the

@@ -235,7 +235,7 @@ mod tests {
     fn too_many_are_not_collected_from() {
         let of = |aggregate, nodes| {
             let topology = crate::topology::Topology::Star;
-            let setup = Setup { aggregate, topology, ..Setup::new(Group::of(nodes)) };
+            let setup = Setup { topology, aggregate, ..Setup::new(Group::of(nodes)) };
             crate::wave::echo::recipe().nodes(&setup).err().map(|unfit| unfit.0)
         };
         assert_eq!(of(Aggregate::Collect, 10_000), None);

@@ -232,7 +232,7 @@ mod tests {
     fn every_value_is_in_the_result_once_whatever_is_made_of_them() {
         for aggregate in Aggregate::ALL {
             let topology = Topology::Line;
-            let mut setup = Setup { aggregate, topology, ..Setup::new(Group::of(3)) };
+            let mut setup = Setup { topology, aggregate, ..Setup::new(Group::of(3)) };
             setup.set(crate::setup::Parameter::Values, "5,9,5").unwrap();
             let of = |node| Gathered::given(&setup, NodeId(node));
             let told = |all: &[u32]| {
