@@ -32,4 +32,5 @@ pub mod setup;
 pub mod structure;
 pub mod topology;
 mod unfit;
+pub mod values;
 pub mod wave;

@@ -4,7 +4,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::fmt;
 
-use vorrang_protocol::{Graph, Group, Invariant, NodeId, Protocol};
+use vorrang_protocol::{Group, Invariant, NodeId, Protocol};
 
 use crate::flaw::{AnyMistake, Flawed};
 use crate::quorum::QuorumSchedule;
@@ -82,14 +82,6 @@ pub fn of_setup<P: Protocol>(new: fn(NodeId, &Setup) -> P) -> Recipe<P> {
     Recipe::new(move |setup| {
         let setup = setup.clone();
         Ok(move |id| new(id, &setup))
-    })
-}
-
-/// Nodes that need to know their neighbours and the initiator.
-pub fn of_graph<P: Protocol>(new: fn(NodeId, &Graph, NodeId) -> P) -> Recipe<P> {
-    Recipe::new(move |setup| {
-        let (graph, initiator) = (setup.topology.graph(setup.group)?, setup.initiator);
-        Ok(move |id| new(id, &graph, initiator))
     })
 }
 

@@ -45,7 +45,7 @@ use crate::mutex::flaws::cao_singhal::{
 };
 use crate::mutex::flaws::cao_singhal_fallback as handed_on;
 use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
-use crate::mutex::flaws::central::{AlwaysDenied, AlwaysGranted, LastComeFirstServed, Talkative};
+use crate::mutex::flaws::central::{AlwaysDenied, AlwaysGranted, LastComeFirstServed};
 use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
 use crate::mutex::flaws::elected_lift::{EveryoneStarts, ResultSuffices};
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
@@ -67,7 +67,7 @@ use crate::mutex::flaws::readers_writers::{ReadersPassWaitingWriters, ReadersPre
 use crate::mutex::flaws::regenerating::{AskedOnce, NoGeneration};
 use crate::mutex::flaws::resource_sets::OneAfterTheOther;
 use crate::mutex::flaws::ricart_agrawala::{
-    ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock,
+    ClockNotAdvanced, DeferredNeverCleared, Majority, NoTieBreak, RepliesCarryNoClock, StampLowered,
 };
 use crate::mutex::flaws::ricart_agrawala_probing::{
     ClockForgotten, NeverHeardOfAgain, PutOffForEver,
@@ -80,6 +80,7 @@ use crate::mutex::flaws::suzuki_kasami::{
     EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
     TokenLost,
 };
+use crate::mutex::flaws::talkative::talkative;
 use crate::mutex::flaws::token_ring::{
     KeptUntilWanted, NoAgeing, NoCommonOrder, TimerNotCancelled,
 };
@@ -106,14 +107,15 @@ use crate::mutex::token_ring::{self, TokenRing};
 use crate::mutex::total_order;
 use crate::mutex::{Mutex, group_exclusion, lemmas, resource_sets};
 use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
-pub use crate::recipe::{Node, Recipe, of_graph, of_group, of_quorums, of_setup};
+pub use crate::recipe::{Node, Recipe, of_group, of_quorums, of_setup};
 use crate::wave::Wave;
 use crate::wave::dijkstra_scholten;
-use crate::wave::echo::{self, Echo};
+use crate::wave::echo;
 use crate::wave::echo_taboo;
 use crate::wave::flaws::{
-    AcknowledgedAtOnce, CrossingIsEchoed, FirstAnswerSuffices, LatestParent, LeafNeverEchoes,
-    OnlyEngagingWorkAcknowledged, SecondActivationEdge, StrangerIsCounted, SwallowsExplorers,
+    AcknowledgedAtOnce, ChildrenForgotten, CrossingIsEchoed, FirstAnswerSuffices, LatestParent,
+    LeafNeverEchoes, OnlyEngagingWorkAcknowledged, SecondActivationEdge, StrangerIsCounted,
+    SwallowsExplorers,
 };
 
 #[rustfmt::skip]
@@ -123,7 +125,7 @@ impl Listed for Mutex {
         into.algorithm(card, of_group(Central::new).guarded(central::INVARIANTS));
         let correct = || of_group(Central::new);
         into.flaw(card, "last-come-first-served", correct().with(&LastComeFirstServed));
-        into.flaw(card, "applications-talk", of_group(Talkative::new));
+        into.flaw(card, "applications-talk", talkative(correct()));
         into.flaw(card, "always-denied", correct().with(&AlwaysDenied));
         into.flaw(card, "always-granted", correct().with(&AlwaysGranted));
 
@@ -136,7 +138,7 @@ impl Listed for Mutex {
 
         let card = &ricart_agrawala::CARD;
         let correct = || of_group(RicartAgrawala::new);
-        into.algorithm(card, correct());
+        into.algorithm(card, correct().guarded(lemmas::ricart_agrawala::INVARIANTS));
         into.remembering(remembering(correct()));
         into.flaw(card, "clock-not-advanced", correct().with(&ClockNotAdvanced));
         into.flaw(card, "replies-carry-no-clock", correct().with(&RepliesCarryNoClock));
@@ -144,6 +146,7 @@ impl Listed for Mutex {
         into.flaw(card, "deferred-never-cleared", correct().with(&DeferredNeverCleared));
         into.flaw(card, "majority", correct().with(&Majority));
         into.flaw(card, "no-tie-break", correct().with(&NoTieBreak));
+        into.flaw(card, "stamp-lowered", correct().with(&StampLowered));
 
         let card = &carvalho_roucairol::CARD;
         into.algorithm(card, of_group(CarvalhoRoucairol::new));
@@ -274,6 +277,7 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     into.flaw(card, "timer-not-cancelled", correct().with(&TimerNotCancelled));
     into.flaw(card, "no-common-order", correct().with(&NoCommonOrder));
     into.flaw(card, "no-ageing", correct().with(&NoAgeing));
+    into.flaw(card, "applications-talk", talkative(correct()));
 
     let card = &suzuki_kasami::CARD;
     let correct = || of_setup(SuzukiKasami::of);
@@ -375,11 +379,13 @@ impl Listed for Election {
 impl Listed for Wave {
     fn register(into: &mut impl Register<Self>) {
         let card = &echo::CARD;
-        into.algorithm(card, of_graph(Echo::new).guarded(echo::INVARIANTS));
-        into.flaw(card, "leaf-never-echoes", of_graph(Echo::new).with(&LeafNeverEchoes));
-        into.flaw(card, "first-answer-suffices", of_graph(Echo::new).with(&FirstAnswerSuffices));
-        into.flaw(card, "crossing-is-echoed", of_graph(Echo::new).with(&CrossingIsEchoed));
-        into.flaw(card, "second-activation-edge", of_graph(Echo::new).with(&SecondActivationEdge));
+        let correct = echo::recipe;
+        into.algorithm(card, correct().guarded(echo::INVARIANTS));
+        into.flaw(card, "leaf-never-echoes", correct().with(&LeafNeverEchoes));
+        into.flaw(card, "first-answer-suffices", correct().with(&FirstAnswerSuffices));
+        into.flaw(card, "crossing-is-echoed", correct().with(&CrossingIsEchoed));
+        into.flaw(card, "second-activation-edge", correct().with(&SecondActivationEdge));
+        into.flaw(card, "children-forgotten", correct().with(&ChildrenForgotten));
 
         let card = &echo_taboo::CARD;
         let correct = || Recipe::new(echo_taboo::nodes);

@@ -14,7 +14,7 @@ use crate::names::unknown;
 use crate::net_defaults::TIMELY_ENOUGH;
 use crate::options::choice::{Choice as _, name};
 use crate::options::fault_args::FaultArgs;
-use crate::options::{OrderKind, RunArgs, check_within};
+use crate::options::{CABLE, OrderKind, RunArgs, check_within};
 
 /// One millisecond.
 const DEFAULT_LATENCY: Latency = Latency::Alike(Distribution::Constant(1_000_000));
@@ -58,7 +58,7 @@ impl RunArgs {
             let sets = setup.structure.sets(setup.group, &setup.quorum);
             sets.map_err(|unfit| Failure::Usage(unfit.0))?;
         }
-        let latency = self.latency()?;
+        let latency = self.latency(&setup)?;
         let breaks = self.common.break_assumptions;
         if about.assumes.timely {
             self.bound_waits(about, &latency, &mut setup)?;
@@ -110,8 +110,8 @@ impl RunArgs {
         Ok((setup, environment))
     }
 
-    /// How long messages take: 1 ms if nothing is said.
-    fn latency(&self) -> Result<Latency, Failure> {
+    /// How long messages take: as was said, or else as the set-up has it, or 1 ms.
+    fn latency(&self, setup: &Setup) -> Result<Latency, Failure> {
         match (&self.common.latency_matrix, self.common.latency) {
             (Some(_), Some(latency)) => Err(Failure::usage(format!(
                 "--latency {latency} is for all links, and --latency-matrix says it for each: \
@@ -119,6 +119,9 @@ impl RunArgs {
             ))),
             (Some(text), None) => Latency::matrix(text, self.common.nodes),
             (None, Some(latency)) => Ok(Latency::Alike(latency)),
+            (None, None) if setup.contention.times_ns().is_some() => {
+                Ok(Latency::Alike(Distribution::Constant(CABLE.as_nanos() as u64)))
+            }
             (None, None) => Ok(DEFAULT_LATENCY),
         }
     }

@@ -11,6 +11,7 @@ pub mod flaws;
 pub mod ring_election;
 pub mod spec;
 pub mod tree_election;
+pub mod tree_theory;
 pub mod watching;
 pub mod watching_bully;
 pub mod watching_ring;

@@ -41,13 +41,29 @@
 //! which it cannot end any more. With `--contention id` the higher of the two is the root, and no
 //! coin is tossed.
 //!
+//! **Ports.** A node knows its links as ports, by numbers from 0, and nothing of what is behind
+//! them. Its state says of every port whether a child is there, the parent, one that it asks or
+//! contends with, or yet nobody knows.
+//!
+//! **Acknowledgements.** In the standard, a node that asks its last neighbour acknowledges its
+//! children first: `YOU_ARE_MY_CHILD`, at once. They know their parent then, and not the root; of
+//! that they hear in a later phase, the self-identification. `--acknowledge at-once` does so, and
+//! `YOU_ARE_MY_CHILD` with the name of the root follows down the tree: N − 1 more messages. By
+//! default children are acknowledged when the root is known, and one message says both.
+//!
+//! **How long to wait.** Two that contend notice it up to a message apart. So a short wait and two
+//! messages must be over before a long wait: then the one that waits for longer is asked in time,
+//! and different coins decide. By default short is 1 to 1¼ of the longest message delay, long 3¼
+//! to 3½. The standard has fixed times (`--contention firewire`): 240 to 260 ns and 570 to 600 ns.
+//! With a delay of d they decide if 260 ns + 2d ≤ 570 ns. (Lectures ask for 260 ns + d < 570 ns,
+//! which suffices if both notice the contention at the same time.) On longer links different coins
+//! may contend again, and do so until what they differ by adds up to more than a message takes.
+//! IEEE 1394a-2000 has longer times for longer cables (`--contention firewire-a`).
+//!
 //! **Where we depart from the standard.** Signals are messages here, and one that is taken back has
-//! been sent. A child is acknowledged at once there; here when the root is known, so that
-//! `YOU_ARE_MY_CHILD` can tell everyone who it is: as many messages, in another order. A node that
-//! waits and is asked answers at once, and not when its time is over. All times are in units of the
-//! longest message delay: short is 1 to 1¼, long 3¼ to 3½, so that a short wait and two messages
-//! are over before a long one. Resets are numbered, so that what was asked before one is not taken
-//! for an answer to it (`--flaw stale-be-my-parent`).
+//! been sent. A node that waits and is asked answers at once, and not when its time is over. Resets
+//! are numbered, so that what was asked before one is not taken for an answer to it (`--flaw
+//! stale-be-my-parent`).
 
 use alloc::format;
 use alloc::string::String;
@@ -64,13 +80,12 @@ use vorrang_protocol::{
     Situation, StateValue,
 };
 
-use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, Terms};
-use super::{Command, Notice};
-use crate::card::{Assumes, Layout, Span};
+use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Terms};
+use super::{Command, Notice, tree_theory};
+use crate::card::{Assumes, Layout};
 use crate::recipe::Recipe;
-use crate::setup::{Contention, Parameter, Setup};
+use crate::setup::{Acknowledge, Contention, Parameter, Setup};
 use crate::topology::Topology;
-use crate::topology::measure::shape_of;
 
 /// The messages over a link, each with the number of the reset that it is about.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -80,6 +95,8 @@ pub enum Message {
     BeMyParent(u32),
     /// To one that has asked: I am, and this is the root.
     YouAreMyChild(u32, NodeId),
+    /// The same, and who the root is will be said later.
+    Acknowledged(u32),
 }
 
 impl vorrang_protocol::Message for Message {
@@ -88,7 +105,7 @@ impl vorrang_protocol::Message for Message {
     fn kind(&self) -> usize {
         match self {
             Self::BeMyParent(_) => 0,
-            Self::YouAreMyChild(..) => 1,
+            Self::YouAreMyChild(..) | Self::Acknowledged(_) => 1,
         }
     }
 }
@@ -97,7 +114,7 @@ impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.kind_name())?;
         match self {
-            Self::BeMyParent(reset) => write!(f, "({reset})"),
+            Self::BeMyParent(reset) | Self::Acknowledged(reset) => write!(f, "({reset})"),
             Self::YouAreMyChild(reset, root) => write!(f, "({reset}, root {root})"),
         }
     }
@@ -116,6 +133,7 @@ pub enum Timer {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 struct Delays {
     contention: Contention,
+    acknowledge: Acknowledge,
     /// As the coin falls.
     waits: [Delay; 2],
     gather: Option<Delay>,
@@ -125,9 +143,13 @@ impl Delays {
     fn of(setup: &Setup) -> Self {
         let quarters = |count| setup.within.saturating_mul(count) / 4;
         let wait = |from| Delay::between(quarters(from), quarters(from + 1));
+        let fixed =
+            |(min, max)| Delay::between(Duration::from_nanos(min), Duration::from_nanos(max));
+        let waits = setup.contention.times_ns().map(|times| times.map(fixed));
         Self {
             contention: setup.contention,
-            waits: [wait(4), wait(13)],
+            acknowledge: setup.acknowledge,
+            waits: waits.unwrap_or([wait(4), wait(13)]),
             gather: (setup.gather > Duration::ZERO).then_some(Delay::exactly(setup.gather)),
         }
     }
@@ -137,11 +159,12 @@ impl Delays {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct TreeElection {
     me: NodeId,
+    /// Its ports: who is at the other end of each.
     links: Arc<[NodeId]>,
     manners: Delays,
     /// How many resets it has noticed.
     pub(super) reset: u32,
-    /// For every link the reset in which it was last asked to be the parent there; 0 if that was
+    /// For every port the reset in which it was last asked to be the parent there; 0 if that was
     /// never, or both have taken it back.
     asked: Vec<u32>,
     phase: Phase,
@@ -155,6 +178,8 @@ enum Phase {
     Gathers,
     /// It has asked this one.
     Asks(NodeId),
+    /// This one is its parent, and the root is not known.
+    Child(NodeId),
     /// It and this one have asked each other.
     Contends(NodeId),
     /// The root is known.
@@ -176,6 +201,10 @@ impl TreeElection {
         Self { me, links, manners, reset: 0, asked, phase: Phase::Listens }
     }
 
+    pub(super) const fn me(&self) -> NodeId {
+        self.me
+    }
+
     pub(super) fn is_leaf(&self) -> bool {
         self.links.len() == 1
     }
@@ -193,7 +222,11 @@ impl TreeElection {
                         self.phase = Phase::Gathers;
                         fx.set_timer(Timer::Gather, delay);
                     }
-                    Some(_) | None => self.ask(self.links[place], fx),
+                    Some(_) | None => {
+                        let parent = self.links[place];
+                        self.acknowledge(|child| child != parent, fx);
+                        self.ask(parent, fx);
+                    }
                 }
             }
             _ => {}
@@ -205,8 +238,25 @@ impl TreeElection {
         fx.send(parent, Message::BeMyParent(self.reset));
     }
 
+    /// Tells these that they are children, if they are not to wait until the root is known.
+    fn acknowledge(&self, whom: impl Fn(NodeId) -> bool, fx: &mut impl Effects<Self>) {
+        match self.manners.acknowledge {
+            Acknowledge::WithRoot => {}
+            Acknowledge::AtOnce => {
+                let children = self.links.iter().copied().filter(|&id| whom(id));
+                fx.broadcast(children, Message::Acknowledged(self.reset));
+            }
+        }
+    }
+
     fn be_root(&mut self, fx: &mut impl Effects<Self>) {
         self.wait_no_more(fx);
+        match self.phase {
+            Phase::Listens | Phase::Gathers => self.acknowledge(|_| true, fx),
+            // All others are acknowledged: this one was to be the parent.
+            Phase::Asks(last) | Phase::Contends(last) => self.acknowledge(|it| it == last, fx),
+            Phase::Child(_) | Phase::Done => {}
+        }
         self.tell_children(None, self.me, fx);
     }
 
@@ -214,7 +264,7 @@ impl TreeElection {
         match self.phase {
             Phase::Gathers => fx.cancel_timer(Timer::Gather),
             Phase::Contends(_) => fx.cancel_timer(Timer::Contention),
-            Phase::Listens | Phase::Asks(_) | Phase::Done => {}
+            Phase::Listens | Phase::Asks(_) | Phase::Child(_) | Phase::Done => {}
         }
     }
 
@@ -230,7 +280,7 @@ impl TreeElection {
         match self.manners.contention {
             Contention::Id if self.me > other => self.be_root(fx),
             Contention::Id => {}
-            Contention::Wait => {
+            Contention::Wait | Contention::Firewire | Contention::FirewireA => {
                 const SIDES: NonZeroU32 = NonZeroU32::new(2).expect("two is not zero");
                 self.asked[place] = 0;
                 self.phase = Phase::Contends(other);
@@ -251,7 +301,32 @@ impl TreeElection {
             Phase::Listens | Phase::Gathers => self.look_around(fx),
             Phase::Asks(parent) if parent == from => self.contend(from, place, fx),
             Phase::Contends(other) if other == from => self.be_root(fx),
-            Phase::Asks(_) | Phase::Contends(_) | Phase::Done => {}
+            Phase::Asks(_) | Phase::Child(_) | Phase::Contends(_) | Phase::Done => {}
+        }
+    }
+
+    /// What is known of a port, in the words of the standard.
+    fn port(&self, place: usize) -> &'static str {
+        let (peer, has_asked) = (self.links[place], self.asked[place] == self.reset);
+        let is_known = self.reset > 0 && has_asked;
+        match self.phase {
+            Phase::Asks(parent) if parent == peer => "asked",
+            Phase::Contends(other) if other == peer => "contention",
+            Phase::Child(parent) if parent == peer => "parent",
+            // Nobody else can be: all others have asked it.
+            Phase::Done if !has_asked => "parent",
+            Phase::Listens
+            | Phase::Gathers
+            | Phase::Asks(_)
+            | Phase::Child(_)
+            | Phase::Contends(_)
+            | Phase::Done => {
+                if is_known {
+                    "child"
+                } else {
+                    "unknown"
+                }
+            }
         }
     }
 }
@@ -278,8 +353,14 @@ impl Protocol for TreeElection {
         match message {
             Message::BeMyParent(reset) => self.on_be_my_parent(from, reset, fx),
             Message::YouAreMyChild(reset, root) => {
-                if (reset, Phase::Asks(from)) == (self.reset, self.phase) {
+                let is_parent = [Phase::Asks(from), Phase::Child(from)].contains(&self.phase);
+                if reset == self.reset && is_parent {
                     self.tell_children(Some(from), root, fx);
+                }
+            }
+            Message::Acknowledged(reset) => {
+                if (reset, Phase::Asks(from)) == (self.reset, self.phase) {
+                    self.phase = Phase::Child(from);
                 }
             }
         }
@@ -293,12 +374,13 @@ impl Protocol for TreeElection {
         }
     }
 
-    /// Of every neighbour, the reset in which it last asked.
+    /// What is known of every port, and of every neighbour the reset in which it last asked.
     fn state(&self) -> NodeState {
         let (phase, peer) = match self.phase {
             Phase::Listens => ("listens", None),
             Phase::Gathers => ("gathers", None),
             Phase::Asks(peer) => ("asks", Some(peer)),
+            Phase::Child(peer) => ("child", Some(peer)),
             Phase::Contends(peer) => ("contends", Some(peer)),
             Phase::Done => ("done", None),
         };
@@ -307,6 +389,7 @@ impl Protocol for TreeElection {
             .with("phase", phase)
             .with("parent", peer)
             .with("reset", self.reset)
+            .with("ports", StateValue::vector((0..self.links.len()).map(|it| self.port(it))))
             .with("asked by", StateValue::list(asked.map(|(&peer, &reset)| (peer, reset))))
     }
 }
@@ -320,7 +403,12 @@ fn one_contention(now: &Situation<'_, TreeElection>) -> Result<(), String> {
     let last = now.up().map(|(_, node)| node.reset).max().unwrap_or(0);
     let mut links = now.up().filter_map(|(id, node)| match node.phase {
         Phase::Contends(other) if node.reset == last => Some((id.min(other), id.max(other))),
-        Phase::Contends(_) | Phase::Listens | Phase::Gathers | Phase::Asks(_) | Phase::Done => None,
+        Phase::Contends(_)
+        | Phase::Listens
+        | Phase::Gathers
+        | Phase::Asks(_)
+        | Phase::Child(_)
+        | Phase::Done => None,
     });
     let Some(first) = links.next() else { return Ok(()) };
     match links.find(|&link| link != first) {
@@ -339,7 +427,13 @@ pub const CARD: Card = Card {
     solves: "election",
     citation: "IEEE 1394-1995, tree identify",
     assumes: Assumes::TIMELY.on(Layout::Tree(&Topology::Tree(2))),
-    takes: &[Parameter::Within, Parameter::Topology, Parameter::Contention, Parameter::Gather],
+    takes: &[
+        Parameter::Within,
+        Parameter::Topology,
+        Parameter::Contention,
+        Parameter::Acknowledge,
+        Parameter::Gather,
+    ],
     terms: Terms {
         highest: false,
         crashes: false,
@@ -347,64 +441,10 @@ pub const CARD: Card = Card {
         quadratic: false,
         ..Terms::PLAIN
     },
-    theory: &[MESSAGES.costs(messages), DURATION.costs(duration)],
+    theory: &[MESSAGES.costs(tree_theory::messages), DURATION.costs(tree_theory::duration)],
     flaws: FLAWS,
     source: include_str!("tree_election.rs"),
 };
-
-/// Whether two contend, where that is certain. If all messages take the same time, they come in
-/// from the leaves: where one node is in the middle those from both sides come together, and it
-/// need only wait; where two are, they ask each other.
-fn contend(at: &Setting, diameter: u32) -> Option<bool> {
-    match (diameter, at.setup.gather > Duration::ZERO) {
-        (0, _) => Some(false),
-        (_, false) => Some(true),
-        (_, true) => at.lockstep.then_some(diameter % 2 == 1),
-    }
-}
-
-/// How many links there are from end to end.
-fn diameter(at: &Setting) -> Option<u32> {
-    shape_of(&at.setup.topology.tree(at.setup.group).ok()?).diameter
-}
-
-/// Every node but the root asks and is acknowledged. Every toss costs two that are taken back; by
-/// their numbers, the lower one's need not be taken back.
-fn messages(at: &Setting) -> Span {
-    let plain = 2.0 * f64::from(at.nodes() - 1);
-    let contend = diameter(at).and_then(|diameter| contend(at, diameter));
-    match (contend, at.setup.contention) {
-        (Some(false), _) => Span::exactly(plain),
-        (Some(true), Contention::Id) => Span::exactly(plain + 1.0),
-        (None, Contention::Id) => Span::between(plain, plain + 1.0),
-        (None, Contention::Wait) => Span::between(plain, f64::INFINITY),
-        (Some(true), Contention::Wait) => {
-            let tosses = Span::between(plain + 2.0, f64::INFINITY);
-            // Equal coins decide nothing only where both nodes are equally fast.
-            if at.lockstep { tosses.typically(plain + 4.0) } else { tosses }
-        }
-    }
-}
-
-/// From the leaves to the middle every node but the leaves gathers; then the root is known, and all
-/// are told from there. Two in the middle have to hear each other first, and the root is as far
-/// from one end as the other is. One in the middle that does not gather contends with a neighbour,
-/// which finds out later.
-fn duration(at: &Setting) -> Span {
-    let Some(diameter) = diameter(at) else { return Span::between(0.0, f64::INFINITY) };
-    let (ends, radius) = (f64::from(diameter), f64::from(diameter / 2));
-    let gather = at.in_units(at.setup.gather);
-    match (contend(at, diameter), at.setup.contention, diameter % 2) {
-        (Some(false), ..) if diameter == 0 => Span::exactly(0.0),
-        (Some(false), ..) => Span::exactly(ends + (radius - 1.0) * gather),
-        (Some(true), Contention::Id, 1) => Span::exactly(ends + 1.0 + radius * gather),
-        (Some(true), Contention::Id, _) => Span::between(ends, ends + 2.0),
-        (Some(true), Contention::Wait, _) => {
-            Span::between(ends + 3.0 + radius * gather, f64::INFINITY)
-        }
-        (None, ..) => Span::between(0.0, f64::INFINITY),
-    }
-}
 
 /// Known mistakes; built in [`super::flaws`].
 const FLAWS: &[Flaw] = &[
@@ -530,6 +570,78 @@ mod tests {
         assert_eq!(is_asked(&mut again, 1, 1, 0), ["set Contention 1ms"], "alike once more");
     }
 
+    /// The rule of the lecture, word for word; and the root's name follows.
+    #[test]
+    fn children_are_acknowledged_at_once_if_that_is_asked_for() {
+        let line = Setup { acknowledge: Acknowledge::AtOnce, ..setup("line", 4) };
+        let [mut leaf, mut inner, mut next] = [0, 1, 2].map(|me| node(me, &line));
+        for node in [&mut leaf, &mut inner, &mut next] {
+            resets(node);
+        }
+        let asks = ["0 YOU_ARE_MY_CHILD(1)", "2 BE_MY_PARENT(1)"];
+        assert_eq!(is_asked(&mut inner, 0, 1, 0), asks);
+        let acknowledged = |node: &mut TreeElection, from: u32, reset: u32| {
+            effects(node, 0, |node, fx| {
+                node.on_message(NodeId(from), Message::Acknowledged(reset), fx);
+            })
+        };
+        assert_eq!(acknowledged(&mut leaf, 1, 0), [""; 0], "of an earlier reset");
+        assert_eq!(leaf.phase, Phase::Asks(NodeId(1)));
+        assert_eq!(acknowledged(&mut leaf, 1, 1), [""; 0]);
+        assert_eq!(leaf.phase, Phase::Child(NodeId(1)));
+        assert_eq!(is_told(&mut leaf, 1, 1, 3), ["node 3 leads"]);
+        assert_eq!(is_asked(&mut next, 3, 1, 0), ["3 YOU_ARE_MY_CHILD(1)", "1 BE_MY_PARENT(1)"]);
+        is_asked(&mut next, 1, 1, 1);
+        let root = [
+            "cancel Contention",
+            "1 YOU_ARE_MY_CHILD(1)",
+            "1 YOU_ARE_MY_CHILD(1, root 2)",
+            "3 YOU_ARE_MY_CHILD(1, root 2)",
+            "node 2 leads",
+        ];
+        assert_eq!(is_asked(&mut next, 1, 1, 0), root, "3 is acknowledged already");
+        let mut overtaken = inner.clone();
+        let told = ["0 YOU_ARE_MY_CHILD(1, root 2)", "node 2 leads"];
+        assert_eq!(is_told(&mut overtaken, 2, 1, 2), told, "the root's name may come first");
+        assert_eq!(acknowledged(&mut overtaken, 2, 1), [""; 0]);
+        assert_eq!(overtaken.phase, Phase::Done);
+    }
+
+    #[test]
+    fn a_node_knows_its_links_as_ports() {
+        let star = setup("star", 4);
+        let mut centre = node(0, &star);
+        let ports = |node: &TreeElection| -> Vec<&'static str> {
+            (0..node.links.len()).map(|place| node.port(place)).collect()
+        };
+        assert_eq!(ports(&centre), ["unknown"; 3]);
+        resets(&mut centre);
+        is_asked(&mut centre, 3, 1, 0);
+        assert_eq!(ports(&centre), ["unknown", "unknown", "child"]);
+        is_asked(&mut centre, 1, 1, 0);
+        assert_eq!(ports(&centre), ["child", "asked", "child"]);
+        let mut contends = centre.clone();
+        is_asked(&mut contends, 2, 1, 0);
+        assert_eq!(ports(&contends), ["child", "contention", "child"]);
+        is_asked(&mut contends, 2, 1, 0);
+        assert_eq!(ports(&contends), ["child"; 3], "the root has no parent");
+        is_told(&mut centre, 2, 1, 2);
+        assert_eq!(ports(&centre), ["child", "parent", "child"]);
+        resets(&mut centre);
+        assert_eq!(ports(&centre), ["unknown"; 3], "after a reset");
+        let shown = alloc::format!("{:?}", centre.state());
+        assert!(shown.contains("ports"), "{shown}");
+    }
+
+    #[test]
+    fn the_standard_has_times_of_its_own() {
+        let firewire = Setup { contention: Contention::Firewire, ..setup("line", 2) };
+        let mut leaf = node(0, &firewire);
+        resets(&mut leaf);
+        assert_eq!(is_asked(&mut leaf.clone(), 1, 1, 0), ["set Contention 240ns"]);
+        assert_eq!(is_asked(&mut leaf, 1, 1, 1), ["set Contention 570ns"]);
+    }
+
     #[test]
     fn by_their_numbers_the_higher_of_two_is_the_root() {
         let two = Setup { contention: Contention::Id, ..setup("line", 2) };
@@ -562,36 +674,5 @@ mod tests {
     fn a_topology_with_a_cycle_is_refused() {
         let ring = recipe().nodes(&setup("ring", 3)).err().unwrap();
         assert!(ring.0.contains("a tree is needed"), "{ring}");
-    }
-
-    fn at(topology: &str, nodes: u32, gather_ms: u64, contention: Contention) -> Setting {
-        let gather = Duration::from_millis(gather_ms);
-        let setup = Setup { contention, gather, ..setup(topology, nodes) };
-        let initiators = setup.group.members().collect();
-        let dead = [].into_iter().collect();
-        Setting { setup, initiators, dead, lockstep: true }
-    }
-
-    #[test]
-    fn counts_are_those_of_the_literature() {
-        let star = messages(&at("star", 9, 1, Contention::Wait));
-        assert_eq!(star, Span::exactly(16.0), "2(N − 1)");
-        assert_eq!(messages(&at("line", 3, 1, Contention::Wait)), Span::exactly(4.0));
-        assert_eq!(messages(&at("line", 3, 0, Contention::Id)), Span::exactly(5.0));
-        let two = messages(&at("line", 4, 1, Contention::Wait));
-        assert_eq!((two.low, two.typical), (8.0, Some(10.0)), "two are in the middle");
-        assert_eq!(messages(&at("line", 1, 0, Contention::Wait)), Span::exactly(0.0));
-        let slow = Setting { lockstep: false, ..at("star", 9, 1, Contention::Id) };
-        assert_eq!(messages(&slow), Span::between(16.0, 17.0));
-    }
-
-    #[test]
-    fn it_takes_as_long_as_the_tree_is_wide() {
-        let of = |topology, nodes, gather| {
-            duration(&at(topology, nodes, gather, Contention::Id)).low as u32
-        };
-        assert_eq!((of("star", 9, 1), of("line", 5, 1), of("line", 5, 3)), (2, 5, 7));
-        assert_eq!((of("line", 4, 0), of("line", 4, 2), of("line", 2, 2)), (4, 6, 2));
-        assert_eq!(of("line", 1, 0), 0);
     }
 }

@@ -55,7 +55,7 @@ use crate::wave::Notice as WaveNotice;
 use crate::wave::echo::{self, Echo};
 
 /// The messages between nodes, of the wave or of the lift.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// A message of the wave.

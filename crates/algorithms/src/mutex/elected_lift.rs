@@ -52,7 +52,7 @@ use crate::topology::Topology;
 use crate::wave::echo::Echo;
 
 /// The messages between nodes, of the election or of the echo and the lift.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// A message of the election.
@@ -386,7 +386,11 @@ mod tests {
         assert_eq!(judged(&nodes, &[(0, 1, AGREED)]), Some("no way back"));
         assert_eq!(judged(&nodes, &[(1, 0, LEADER)]), Some("no way back"));
         let token = Message::Lift(echo_lift::Message::Lift(tree_token::Message::Token));
-        assert_eq!(judged(&nodes, &[(1, 0, token)]), Some("one token"), "nobody has started");
+        assert_eq!(
+            judged(&nodes, &[(1, 0, token.clone())]),
+            Some("one token"),
+            "nobody has started"
+        );
         hears(&mut nodes[0], 1, CANDIDATE);
         hears(&mut nodes[1], 0, AGREED);
         assert_eq!(judged(&nodes, &[(1, 0, LEADER), (1, 0, EXPLORER)]), None);

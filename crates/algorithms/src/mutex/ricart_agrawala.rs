@@ -29,7 +29,10 @@
 //! i's request is the older. If j replied to i before asking itself, its clock had seen i's time,
 //! so its own request is younger, as said; then i, waiting or inside, defers its reply to j until
 //! it leaves. If j asked before replying, it replied with an older or a younger request of its own
-//! pending: older contradicts the choice of i, younger means that i defers j as before.
+//! pending: older contradicts the choice of i, younger means that i defers j as before. In other
+//! words, as soon as i has j's reply, a request of j that i has answered is served, one that i
+//! defers stays younger, and one that i has yet to hear of is younger; the checker tries these
+//! three conditions in every state.
 //!
 //! **Why no request starves.** Deferring goes from younger to older, so it has no cycle: the oldest
 //! request is deferred only by the node inside, which leaves. Entries happen in the order of the
@@ -310,6 +313,12 @@ const FLAWS: &[Flaw] = &[
         name: "no-tie-break",
         what: "requests are compared by time alone, so two of the same time both get replies",
         breaks: "exclusion",
+        shown_by: Demonstration::of(&[1, 1]),
+    },
+    Flaw {
+        name: "stamp-lowered",
+        what: "a waiting node takes an older stamp than a request that it hears of, so both defer",
+        breaks: "progress",
         shown_by: Demonstration::of(&[1, 1]),
     },
 ];

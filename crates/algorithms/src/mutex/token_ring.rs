@@ -35,7 +35,13 @@
 //!
 //! **Why no request starves.** The token passes all nodes in turn, and its holder leaves or passes
 //! it on. Between two entries of one node it has been everywhere, so no waiting node is bypassed
-//! twice. Entries follow the ring and not happened-before.
+//! twice.
+//!
+//! **In which order.** Entries follow the ring, and happened-before is not promised. A single token
+//! cannot break it by itself: it stops where somebody waits, so nobody beyond hears of that request
+//! before it is served. But whoever hears of it in another way may ask and be nearer to the token:
+//! from an application that talks (the flaw `applications-talk`, three steps), or by a token that a
+//! waiting node passes on, that of another resource or one that is reserved.
 //!
 //! **Rest.** A token that goes round for nothing costs messages all the same. So it counts its hops
 //! since it was last used; if it has come all the way round it rests at every node for `--rest`,
@@ -479,6 +485,12 @@ const FLAWS: &[Flaw] = &[
         what: "a request of low priority does not age, however long it waits",
         breaks: "no starvation",
         shown_by: Demonstration::of(&[1, 3]).given(&[(Parameter::Priorities, "0,1")]),
+    },
+    Flaw {
+        name: "applications-talk",
+        what: "no mistake, but a limit: an application that hears of a request may get in first",
+        breaks: "ordering",
+        shown_by: Demonstration::of(&[1, 1]),
     },
 ];
 

@@ -34,17 +34,88 @@ pub enum Contention {
     Wait,
     /// The higher one is the parent.
     Id,
+    /// As with a coin, with the times of IEEE 1394-1995, whatever messages take.
+    Firewire,
+    /// The same with those of IEEE 1394a-2000, for longer cables.
+    FirewireA,
 }
 
 impl Contention {
     /// All that there are.
-    pub const ALL: [Self; 2] = [Self::Wait, Self::Id];
+    pub const ALL: [Self; 4] = [Self::Wait, Self::Id, Self::Firewire, Self::FirewireA];
+
+    /// The shortest and the longest short wait, and the same of a long one, in nanoseconds, where
+    /// a standard says them.
+    pub const fn times_ns(self) -> Option<[(u64, u64); 2]> {
+        match self {
+            Self::Wait | Self::Id => None,
+            Self::Firewire => Some([(240, 260), (570, 600)]),
+            Self::FirewireA => Some([(760, 850), (1590, 1670)]),
+        }
+    }
 
     /// Its name.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Wait => "wait",
             Self::Id => "id",
+            Self::Firewire => "firewire",
+            Self::FirewireA => "firewire-a",
+        }
+    }
+}
+
+/// When a node is told that the one which it has asked is its parent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Acknowledge {
+    /// When the root is known, and who it is.
+    #[default]
+    WithRoot,
+    /// As soon as the parent asks on its last link itself; the root is told of later.
+    AtOnce,
+}
+
+impl Acknowledge {
+    /// All that there are.
+    pub const ALL: [Self; 2] = [Self::WithRoot, Self::AtOnce];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::WithRoot => "with-root",
+            Self::AtOnce => "at-once",
+        }
+    }
+}
+
+/// What becomes of the values that a wave gathers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub enum Aggregate {
+    /// They are added up.
+    #[default]
+    Sum,
+    /// The largest is found.
+    Max,
+    /// The smallest is found.
+    Min,
+    /// They are counted.
+    Count,
+    /// All are kept, each with its node.
+    Collect,
+}
+
+impl Aggregate {
+    /// All that there are.
+    pub const ALL: [Self; 5] = [Self::Sum, Self::Max, Self::Min, Self::Count, Self::Collect];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sum => "sum",
+            Self::Max => "max",
+            Self::Min => "min",
+            Self::Count => "count",
+            Self::Collect => "collect",
         }
     }
 }

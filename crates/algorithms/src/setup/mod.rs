@@ -14,7 +14,9 @@ use core::time::Duration;
 
 use vorrang_protocol::{Group, NodeId};
 
-pub use choice::{Arbitration, Contention, Detector, Distances, Ordering, Tail};
+pub use choice::{
+    Acknowledge, Aggregate, Arbitration, Contention, Detector, Distances, Ordering, Tail,
+};
 pub use parameter::Parameter;
 pub use waits::Waits;
 
@@ -24,6 +26,7 @@ use crate::structure::Structures;
 use crate::topology::Topology;
 use crate::topology::ring::Ring;
 pub use crate::unfit::Unfit;
+pub use crate::values::Values;
 
 /// The set-up of an algorithm. Every algorithm needs the group; its card says which of the other
 /// parameters it [takes](crate::card::Card::takes).
@@ -61,6 +64,8 @@ pub struct Setup {
     pub late: Duration,
     /// How two nodes that want each other for a parent are told apart.
     pub contention: Contention,
+    /// When a child is acknowledged.
+    pub acknowledge: Acknowledge,
     /// How long a node waits for a neighbour to ask it before it asks that neighbour.
     pub gather: Duration,
     /// How often a node says that it is up.
@@ -92,6 +97,10 @@ pub struct Setup {
     pub detector: Detector,
     /// How many pieces of work a computation has.
     pub work: u32,
+    /// What becomes of the values that a wave gathers.
+    pub aggregate: Aggregate,
+    /// What each node gives to a wave.
+    pub values: Values,
 }
 
 impl Setup {
@@ -99,11 +108,12 @@ impl Setup {
     /// message, the token at node 0, and from there round robin; a complete graph, no greedy nodes,
     /// a millisecond's rest, one resource, node 0 to start, all requests alike, the [usual
     /// quorums](Quorums::usual), which are asked and informed, a ring in the order of numbers,
-    /// timers that are never late, coins for root contention, no time to gather, a heartbeat every
+    /// timers that are never late, coins for root contention, children that are
+    /// acknowledged when the root is known, no time to gather, a heartbeat every
     /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
     /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
-    /// with requests to all, and a group that all have founded, who watch each other by heartbeats; two pieces
-    /// of work for each.
+    /// with requests to all, and a group that all have founded, who watch each other by
+    /// heartbeats; two pieces of work for each, and the sum of their numbers to gather.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -122,6 +132,7 @@ impl Setup {
             ring: Ring::Ascending,
             late: Duration::ZERO,
             contention: Contention::Wait,
+            acknowledge: Acknowledge::WithRoot,
             gather: Duration::ZERO,
             beat: Duration::from_millis(5),
             margin: Duration::from_micros(500),
@@ -137,6 +148,8 @@ impl Setup {
             founders: group.size(),
             detector: Detector::Heartbeats,
             work: group.size().saturating_mul(2),
+            aggregate: Aggregate::Sum,
+            values: Values::IDS,
         }
     }
 
@@ -152,7 +165,7 @@ impl Setup {
     /// The set-up of an algorithm that takes these, in one line: `--nodes 5 --k 2`.
     pub fn text(&self, takes: &[Parameter]) -> String {
         let mut text = format!("--nodes {}", self.group.size());
-        for parameter in takes {
+        for parameter in takes.iter().filter(|it| !it.goes_without_saying(self)) {
             text.push_str(&format!(" --{} {}", parameter.name(), parameter.show(self)));
         }
         text
@@ -208,6 +221,7 @@ mod tests {
             (Parameter::Ring, "4-0-2-1-3"),
             (Parameter::Late, "100us"),
             (Parameter::Contention, "id"),
+            (Parameter::Acknowledge, "at-once"),
             (Parameter::Gather, "2ms"),
             (Parameter::Beat, "7ms"),
             (Parameter::Margin, "300us"),
@@ -223,6 +237,8 @@ mod tests {
             (Parameter::Founders, "2"),
             (Parameter::Detector, "told"),
             (Parameter::Work, "9"),
+            (Parameter::Aggregate, "max"),
+            (Parameter::Values, "7,1,1,9,0"),
         ] {
             setup.set(parameter, text).unwrap();
         }
@@ -233,11 +249,32 @@ mod tests {
         let text = "--nodes 5 --k 3 --within 1500us --holder 4 --topology random:0.5:9 --greedy 1 \
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
-                    --contention id --gather 2ms --beat 7ms --margin 300us --window 5 --tail stop \
-                    --history 3 --tries 4 --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --scope 2 --founders 2 \
-                    --detector told --work 9";
+                    --contention id --acknowledge at-once --gather 2ms --beat 7ms --margin 300us \
+                    --window 5 --tail stop --history 3 --tries 4 --ordering skeen --waits \
+                    2,0,1,0.5 --distances known --draws 7 --scope 2 --founders 2 --detector told \
+                    --work 9 --aggregate max --values 7,1,1,9,0";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
+    }
+
+    #[test]
+    fn what_a_wave_gathers_is_said_only_if_it_is_not_the_usual() {
+        let takes = [Parameter::Aggregate, Parameter::Values];
+        let written = |text| Setup::read(text, &takes).unwrap().text(&takes);
+        assert_eq!(written("--nodes 3 --aggregate sum --values ids"), "--nodes 3");
+        assert_eq!(written("--nodes 3 --values 0,1,2"), "--nodes 3", "their numbers");
+        for said in ["--nodes 3 --aggregate count", "--nodes 3 --values 0,1,3"] {
+            assert_eq!(written(said), said);
+        }
+        let wrong = |text| Setup::read(text, &takes).unwrap_err().0;
+        assert_eq!(
+            wrong("--nodes 3 --aggregate mean"),
+            "--aggregate: 'mean' is not one of: sum, max, min, count, collect"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --values 1"),
+            "--values: there are 1 values for 3 nodes: give one a node"
+        );
     }
 
     #[test]
@@ -285,7 +322,7 @@ mod tests {
         );
         assert_eq!(
             wrong("--nodes 3 --contention coin"),
-            "--contention: 'coin' is not one of: wait, id"
+            "--contention: 'coin' is not one of: wait, id, firewire, firewire-a"
         );
         assert_eq!(
             wrong("--nodes 3 --scope 0"),

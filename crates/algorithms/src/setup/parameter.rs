@@ -8,9 +8,12 @@ use core::time::Duration;
 
 use vorrang_protocol::{NodeId, parse_duration_ns, show_duration_ns};
 
-use super::{Arbitration, Contention, Detector, Distances, Ordering, Setup, Tail};
+use super::{
+    Acknowledge, Aggregate, Arbitration, Contention, Detector, Distances, Ordering, Setup, Tail,
+};
 use crate::priorities::Priorities;
 use crate::topology::ring::Ring;
+use crate::values::Values;
 
 /// Messages in flight are kept.
 const MOST_WINDOW: u32 = 1 << 20;
@@ -61,6 +64,8 @@ pub enum Parameter {
     Late,
     /// How two nodes that want each other for a parent are told apart.
     Contention,
+    /// When a child is acknowledged.
+    Acknowledge,
     /// How long a node waits for its last neighbour to ask.
     Gather,
     /// How often a node says that it is up.
@@ -91,9 +96,26 @@ pub enum Parameter {
     Detector,
     /// How many pieces of work a computation has.
     Work,
+    /// What becomes of the values that a wave gathers.
+    Aggregate,
+    /// What each node gives to a wave.
+    Values,
 }
 
 // Longer help texts.
+const CONTENTION: &str = "How root contention between two nodes is resolved: wait (each waits a \
+                          short or a long time, as a coin falls), firewire (240ns to 260ns or \
+                          570ns to 600ns, as in IEEE 1394-1995, on links of 23ns if nothing else \
+                          is said), firewire-a (760ns to 850ns or 1590ns to 1670ns, as in 1394a), \
+                          or id (the higher is the parent) [default: wait]";
+const ACKNOWLEDGE: &str = "When a node is told that the one which it has asked is its parent: \
+                           with-root (when the root is known, and who it is) or at-once (before \
+                           the parent asks itself; of the root it hears later) \
+                           [default: with-root]";
+const AGGREGATE: &str = "What the wave brings back of the nodes' values: sum, max, min, count, or \
+                         collect, which is all of them by node [default: sum]";
+const VALUES: &str = "The value of each node, a number a node, such as 4,0,7, or a file of \
+                      numbers [default: ids, to each node its number]";
 const WORK: &str = "How many pieces of work the computation has whose end is to be found out \
                     [default: twice as many as there are nodes]";
 const WINDOW: &str = "How many unacknowledged messages a sender may have: its flow-control window \
@@ -135,7 +157,7 @@ const QUORUM: &str = "The quorum system: plane, cyclic, grid, majority, weighted
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 30] = [
+    pub const ALL: [Self; 33] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -151,6 +173,7 @@ impl Parameter {
         Self::Ring,
         Self::Late,
         Self::Contention,
+        Self::Acknowledge,
         Self::Gather,
         Self::Beat,
         Self::Margin,
@@ -166,6 +189,8 @@ impl Parameter {
         Self::Founders,
         Self::Detector,
         Self::Work,
+        Self::Aggregate,
+        Self::Values,
     ];
 
     /// Its name, without the hyphens.
@@ -186,6 +211,7 @@ impl Parameter {
             Self::Ring => "ring",
             Self::Late => "late",
             Self::Contention => "contention",
+            Self::Acknowledge => "acknowledge",
             Self::Gather => "gather",
             Self::Beat => "beat",
             Self::Margin => "margin",
@@ -201,6 +227,8 @@ impl Parameter {
             Self::Founders => "founders",
             Self::Detector => "detector",
             Self::Work => "work",
+            Self::Aggregate => "aggregate",
+            Self::Values => "values",
         }
     }
 
@@ -214,14 +242,18 @@ impl Parameter {
             Self::Holder | Self::Initiator => "NODE",
             Self::Topology => "SHAPE",
             Self::Greedy => "TIMES",
-            Self::Arbitration | Self::Contention | Self::Tail => "RULE",
+            Self::Arbitration
+            | Self::Contention
+            | Self::Acknowledge
+            | Self::Tail
+            | Self::Aggregate => "RULE",
             Self::Window | Self::History => "MESSAGES",
             Self::Tries => "TIMES",
             Self::Scope => "LINKS",
             Self::Waits => "FACTORS",
             Self::Distances | Self::Detector => "HOW",
             Self::Ring | Self::Ordering => "ORDER",
-            Self::Priorities => "NUMBERS",
+            Self::Priorities | Self::Values => "NUMBERS",
             Self::Quorum => "SYSTEM",
             Self::Structure => "SETS",
         }
@@ -271,10 +303,8 @@ impl Parameter {
             Self::Late => {
                 "How late a timer may run out, for algorithms with time-outs [default: 0]"
             }
-            Self::Contention => {
-                "How root contention between two nodes is resolved: wait (each waits a short or a \
-                 long time, as a coin falls) or id (the higher is the parent) [default: wait]"
-            }
+            Self::Contention => CONTENTION,
+            Self::Acknowledge => ACKNOWLEDGE,
             Self::Gather => {
                 "How long a node waits for the request of its last neighbour before it asks \
                  itself [default: 0]"
@@ -299,6 +329,8 @@ impl Parameter {
             Self::Founders => FOUNDERS,
             Self::Detector => DETECTOR,
             Self::Work => WORK,
+            Self::Aggregate => AGGREGATE,
+            Self::Values => VALUES,
         }
     }
 
@@ -340,6 +372,9 @@ impl Parameter {
             Self::Contention => {
                 setup.contention = one_of(&Contention::ALL, Contention::name, text)?;
             }
+            Self::Acknowledge => {
+                setup.acknowledge = one_of(&Acknowledge::ALL, Acknowledge::name, text)?;
+            }
             Self::Gather => setup.gather = time(text)?,
             Self::Beat => match time(text)? {
                 Duration::ZERO => return Err(format!("'{text}': an interval is longer than 0")),
@@ -361,8 +396,50 @@ impl Parameter {
             Self::Founders => setup.founders = up_to(text, group.size())?.get(),
             Self::Detector => setup.detector = one_of(&Detector::ALL, Detector::name, text)?,
             Self::Work => setup.work = up_to(text, MOST_WORK)?.get(),
+            Self::Aggregate => setup.aggregate = one_of(&Aggregate::ALL, Aggregate::name, text)?,
+            Self::Values => setup.values = Values::read(text, group)?,
         }
         Ok(())
+    }
+
+    /// Whether it has its default in a set-up and is not written then: for what is rarely asked
+    /// for, such as what a wave gathers.
+    pub(super) fn goes_without_saying(self, setup: &Setup) -> bool {
+        match self {
+            Self::Acknowledge => setup.acknowledge == Acknowledge::default(),
+            Self::Aggregate => setup.aggregate == Aggregate::default(),
+            Self::Values => setup.values == Values::IDS,
+            Self::K
+            | Self::Within
+            | Self::Holder
+            | Self::Topology
+            | Self::Greedy
+            | Self::Arbitration
+            | Self::Rest
+            | Self::Resources
+            | Self::Initiator
+            | Self::Priorities
+            | Self::Quorum
+            | Self::Structure
+            | Self::Ring
+            | Self::Late
+            | Self::Contention
+            | Self::Gather
+            | Self::Beat
+            | Self::Margin
+            | Self::Window
+            | Self::Tail
+            | Self::History
+            | Self::Tries
+            | Self::Ordering
+            | Self::Waits
+            | Self::Distances
+            | Self::Draws
+            | Self::Scope
+            | Self::Founders
+            | Self::Detector
+            | Self::Work => false,
+        }
     }
 
     /// Its value in a set-up, as it is written.
@@ -383,6 +460,7 @@ impl Parameter {
             Self::Ring => setup.ring.to_string(),
             Self::Late => show_duration_ns(setup.late.as_nanos() as u64),
             Self::Contention => setup.contention.name().to_string(),
+            Self::Acknowledge => setup.acknowledge.name().to_string(),
             Self::Gather => show_duration_ns(setup.gather.as_nanos() as u64),
             Self::Beat => show_duration_ns(setup.beat.as_nanos() as u64),
             Self::Margin => show_duration_ns(setup.margin.as_nanos() as u64),
@@ -398,6 +476,8 @@ impl Parameter {
             Self::Founders => setup.founders.to_string(),
             Self::Detector => setup.detector.name().to_string(),
             Self::Work => setup.work.to_string(),
+            Self::Aggregate => setup.aggregate.name().to_string(),
+            Self::Values => setup.values.to_string(),
         }
     }
 }

@@ -32,10 +32,12 @@ impl Card {
     ///
     /// If there is no such graph.
     pub fn watch(&self, setup: &Setup) -> Result<Watch, Unfit> {
-        let graph = setup.topology.graph(setup.group)?;
         Ok(match self.terms {
-            Terms::Traversal => (Some(Spanning::new(graph)), None),
-            Terms::Termination => (None, Some(Terminated::new(graph, setup.work))),
+            Terms::Traversal => (Some(Spanning::of(setup)?), None),
+            Terms::Termination => {
+                let graph = setup.topology.graph(setup.group)?;
+                (None, Some(Terminated::new(graph, setup.work)))
+            }
         })
     }
 }

@@ -53,7 +53,7 @@ use vorrang_protocol::{
 };
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, TREE_DEPTH, Terms};
-use super::{ALREADY_STARTED, Command, Gathered, NOT_THE_INITIATOR, Notice};
+use super::{ALREADY_STARTED, Command, NOT_THE_INITIATOR, Notice, Summed};
 use crate::card::{Assumes, Layout, Span};
 use crate::recipe::Recipe;
 use crate::setup::Parameter;
@@ -66,7 +66,7 @@ pub enum Message {
     /// So many pieces of work, one of which is for the receiver.
     Work(u32),
     /// A WORK is done, with all that it set off if it engaged the sender.
-    Ack(Gathered),
+    Ack(Summed),
 }
 
 impl vorrang_protocol::Message for Message {
@@ -118,7 +118,7 @@ pub(super) struct Engaged {
     /// How many of its WORKs are not acknowledged.
     pub(super) deficit: u32,
     /// The pieces done here, and those that ACKs told of.
-    gathered: Gathered,
+    gathered: Summed,
 }
 
 impl DijkstraScholten {
@@ -132,7 +132,7 @@ impl DijkstraScholten {
     pub(super) fn works(&self, engaged: &mut Engaged, pieces: u32, fx: &mut impl Effects<Self>) {
         let own = if self.neighbours.is_empty() { pieces.max(1) } else { 1 };
         for _ in 0..own {
-            engaged.gathered = engaged.gathered.and(Gathered::of(self.me));
+            engaged.gathered = engaged.gathered.and(Summed::of(self.me));
             fx.notify(Notice::Worked);
         }
         let left = pieces.saturating_sub(own);
@@ -161,7 +161,7 @@ impl DijkstraScholten {
                 Part::Idle
             }
             (0, None) => {
-                fx.notify(Notice::Over(engaged.gathered));
+                fx.notify(Notice::Over(engaged.gathered.into()));
                 Part::Over
             }
         };
@@ -177,7 +177,7 @@ impl DijkstraScholten {
             }
             Part::Engaged(mut engaged) => {
                 self.works(&mut engaged, pieces, fx);
-                fx.send(from, Message::Ack(Gathered::NOTHING));
+                fx.send(from, Message::Ack(Summed::NOTHING));
                 self.goes_on(engaged, fx);
             }
             // It is over, so this comes from outside the group.
@@ -188,7 +188,7 @@ impl DijkstraScholten {
 
 impl Engaged {
     pub(super) const fn by(parent: Option<NodeId>) -> Self {
-        Self { parent, deficit: 0, gathered: Gathered::NOTHING }
+        Self { parent, deficit: 0, gathered: Summed::NOTHING }
     }
 }
 
@@ -369,7 +369,7 @@ mod tests {
     }
 
     fn done(count: u64, sum: u64) -> Message {
-        Message::Ack(Gathered { count, sum })
+        Message::Ack(Summed { count, sum })
     }
 
     fn effects(
@@ -389,7 +389,7 @@ mod tests {
         for (nodes, work) in [(3, 1), (1, 4)] {
             let mut fx = Outbox::default();
             node(&Topology::Line, nodes, 0, work).on_command(Command::Start, &mut fx).unwrap();
-            let over = Notice::Over(Gathered { count: work.into(), sum: 0 });
+            let over = Notice::Over(Summed { count: work.into(), sum: 0 }.into());
             assert_eq!(fx.take().last(), Some(&Effect::Notify(over)), "{nodes} nodes");
         }
     }
@@ -406,7 +406,7 @@ mod tests {
         );
         assert_eq!(
             effects(&mut middle, 2, Message::Work(1)),
-            [WORKED, sent(2, Message::Ack(Gathered::NOTHING))],
+            [WORKED, sent(2, Message::Ack(Summed::NOTHING))],
             "anybody else at once"
         );
         assert_eq!(effects(&mut middle, 0, done(1, 0)), [sent(0, done(3, 2))]);

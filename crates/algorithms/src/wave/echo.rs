@@ -43,14 +43,20 @@
 //! 2D·T, or at (2D + 1)·T if it begins between two of the farthest. With other latencies the tree
 //! may be deep, and the way back may be long.
 //!
-//! **Where we depart from the paper.** It gives the idea for many problems; here it counts nodes
-//! and adds up their numbers. Answers are kept as a set of links and not counted, which is why a
+//! **What is gathered.** Every node gives a value, its number or one of `--values 4,0,7`, and
+//! `--aggregate` says what becomes of them: `sum`, `max`, `min`, `count`, or `collect` for all of
+//! them by node. Echoes meet in any order and in any tree, so it must be an operation to which
+//! neither matters. How many values came in is counted besides: a largest value that came in twice
+//! looks like one that came in once (the flaws `crossing-is-echoed` and `children-forgotten`).
+//!
+//! **Where we depart from the paper.** It gives the idea for many problems; here values are
+//! aggregated. Answers are kept as a set of links and not counted, which is why a
 //! doubled message does no harm. Only one node may start: two waves would have to carry the names
 //! of their initiators.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
@@ -61,11 +67,12 @@ use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, TREE_D
 use super::invariants::{Echoing, Phase, Red, invariants};
 use super::{ALREADY_STARTED, Command, Gathered, NOT_THE_INITIATOR, Notice};
 use crate::card::{Assumes, Layout, Span};
+use crate::recipe::Recipe;
 use crate::setup::Parameter;
 use crate::topology::Topology;
 
 /// The messages between nodes.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// Here comes the wave.
@@ -100,6 +107,8 @@ pub struct Echo {
     me: NodeId,
     neighbours: Arc<[NodeId]>,
     is_initiator: bool,
+    /// What it gives: its value.
+    own: Gathered,
     pub(super) colour: Colour,
 }
 
@@ -114,17 +123,27 @@ pub(super) enum Colour {
     Green,
 }
 
+/// The nodes of a set-up, if its graph holds together.
+pub fn recipe() -> Recipe<Echo> {
+    Recipe::new(|setup| {
+        Gathered::fits(setup)?;
+        let (graph, setup) = (setup.topology.graph(setup.group)?, setup.clone());
+        Ok(move |id| Echo::new(id, &graph, setup.initiator).giving(Gathered::given(&setup, id)))
+    })
+}
+
 impl Echo {
     /// A node of a graph.
     pub fn new(me: NodeId, graph: &Graph, initiator: NodeId) -> Self {
         let neighbours = graph.neighbours(me).into();
-        Self { me, neighbours, is_initiator: me == initiator, colour: Colour::White }
+        let is_initiator = me == initiator;
+        Self { me, neighbours, is_initiator, own: Gathered::of(me), colour: Colour::White }
     }
 
     /// A node with these neighbours, lowest first. It is no initiator before it
     /// [starts](Self::start).
-    pub const fn among(me: NodeId, neighbours: Arc<[NodeId]>) -> Self {
-        Self { me, neighbours, is_initiator: false, colour: Colour::White }
+    pub fn among(me: NodeId, neighbours: Arc<[NodeId]>) -> Self {
+        Self { me, neighbours, is_initiator: false, own: Gathered::of(me), colour: Colour::White }
     }
 
     /// Starts the wave at this node: for a layer above that has chosen the initiator.
@@ -147,8 +166,10 @@ impl Echo {
         self.is_initiator
     }
 
-    pub(super) const fn me(&self) -> NodeId {
-        self.me
+    /// The same node, which gives this instead of its number.
+    #[must_use]
+    pub fn giving(self, own: Gathered) -> Self {
+        Self { own, ..self }
     }
 
     /// Takes part, and explores all links but the activation edge.
@@ -156,7 +177,7 @@ impl Echo {
         let others = self.neighbours.iter().copied().filter(|&id| Some(id) != parent);
         let pending: Vec<NodeId> = others.collect();
         fx.broadcast(pending.iter().copied(), Message::Explorer);
-        self.colour = Colour::Red(Red { parent, pending, gathered: Gathered::of(self.me) });
+        self.colour = Colour::Red(Red { parent, pending, gathered: self.own.clone() });
     }
 
     /// Echoes when all answers are there.
@@ -166,8 +187,8 @@ impl Echo {
             return;
         }
         match *parent {
-            Some(parent) => fx.send(parent, Message::Echo(*gathered)),
-            None => fx.notify(Notice::Done(*gathered)),
+            Some(parent) => fx.send(parent, Message::Echo(gathered.clone())),
+            None => fx.notify(Notice::Done(gathered.clone())),
         }
         self.colour = Colour::Green;
     }
@@ -201,7 +222,7 @@ impl Protocol for Echo {
             }
             (Colour::Red(red), Message::Echo(gathered)) => {
                 if red.takes_answer(from) {
-                    red.gathered = red.gathered.and(gathered);
+                    red.gathered = mem::replace(&mut red.gathered, Gathered::NOTHING).and(gathered);
                 }
             }
             // A duplicate, or a message from outside the group.
@@ -225,6 +246,9 @@ impl Protocol for Echo {
 pub const INVARIANTS: &[Invariant<Echo>] = &invariants();
 
 impl Echoing for Echo {
+    fn own(&self) -> &Gathered {
+        &self.own
+    }
     fn phase(&self) -> Phase<'_> {
         match &self.colour {
             Colour::White => Phase::Before,
@@ -235,7 +259,7 @@ impl Echoing for Echo {
     fn echo(message: &Message) -> Option<Gathered> {
         match message {
             Message::Explorer => None,
-            Message::Echo(gathered) => Some(*gathered),
+            Message::Echo(gathered) => Some(gathered.clone()),
         }
     }
 }
@@ -247,7 +271,7 @@ pub const CARD: Card = Card {
     solves: "wave",
     citation: "Chang, IEEE TSE SE-8(4), 1982",
     assumes: Assumes::ANY_ORDER.on(Layout::Connected(&Topology::Ring)),
-    takes: &[Parameter::Topology, Parameter::Initiator],
+    takes: &[Parameter::Topology, Parameter::Initiator, Parameter::Aggregate, Parameter::Values],
     terms: Terms::Traversal,
     theory: &[
         MESSAGES.costs(|at| Span::exactly((2 * at.edges) as f64)),
@@ -296,6 +320,12 @@ const FLAWS: &[Flaw] = &[
         breaks: "tree",
         shown_by: Demonstration { nodes: 3, topology: &Topology::Ring },
     },
+    Flaw {
+        name: "children-forgotten",
+        what: "a node echoes its own value and not those of its children: they are lost on the way",
+        breaks: "aggregate",
+        shown_by: Demonstration { nodes: 3, topology: &Topology::Line },
+    },
 ];
 
 #[cfg(test)]
@@ -303,6 +333,7 @@ mod tests {
     use vorrang_protocol::{Effect, Group, NodeSet, Outbox, Situation};
 
     use super::*;
+    use crate::wave::Summed;
 
     fn node(topology: &Topology, nodes: u32, me: u32) -> Echo {
         Echo::new(NodeId(me), &topology.graph(Group::of(nodes)).unwrap(), NodeId(0))
@@ -313,7 +344,7 @@ mod tests {
     }
 
     fn echo(count: u64, sum: u64) -> Message {
-        Message::Echo(Gathered { count, sum })
+        Message::Echo(Summed { count, sum }.into())
     }
 
     fn effects(node: &mut Echo, from: u32, message: Message) -> Vec<Effect<Echo>> {
@@ -329,7 +360,7 @@ mod tests {
         node.on_command(Command::Start, &mut fx).unwrap();
         assert_eq!(fx.take(), [sent(1, Message::Explorer), sent(2, Message::Explorer)]);
         assert_eq!(effects(&mut node, 2, echo(1, 2)), []);
-        let done = Effect::Notify(Notice::Done(Gathered { count: 3, sum: 3 }));
+        let done = Effect::Notify(Notice::Done(Summed { count: 3, sum: 3 }.into()));
         assert_eq!(effects(&mut node, 1, echo(1, 1)), [done]);
         assert_eq!(node.on_command(Command::Start, &mut fx), Err(Refused(ALREADY_STARTED)));
     }
@@ -338,7 +369,7 @@ mod tests {
     fn a_node_alone_has_done_it_all() {
         let mut fx = Outbox::default();
         node(&Topology::Ring, 1, 0).on_command(Command::Start, &mut fx).unwrap();
-        assert_eq!(fx.take(), [Effect::Notify(Notice::Done(Gathered { count: 1, sum: 0 }))]);
+        assert_eq!(fx.take(), [Effect::Notify(Notice::Done(Summed { count: 1, sum: 0 }.into()))]);
     }
 
     #[test]
@@ -390,8 +421,8 @@ mod tests {
         }
         assert_eq!(node, red);
         let most = echo(u64::MAX, u64::MAX);
-        let told = effects(&mut node, 2, most);
-        assert_eq!(told, [sent(0, most)], "nothing overflows");
+        let told = effects(&mut node, 2, most.clone());
+        assert_eq!(told, [sent(0, most.clone())], "nothing overflows");
         assert_eq!(effects(&mut node, 2, most), [], "green");
     }
 

@@ -54,7 +54,7 @@ use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
@@ -111,6 +111,8 @@ pub struct EchoTaboo {
     me: NodeId,
     neighbours: Arc<[NodeId]>,
     is_initiator: bool,
+    /// What it gives: its value.
+    own: Gathered,
     pub(super) colour: Colour,
 }
 
@@ -132,11 +134,14 @@ impl EchoTaboo {
     /// A node of a graph.
     pub fn new(me: NodeId, graph: &Graph, initiator: NodeId) -> Self {
         let neighbours = graph.neighbours(me).into();
-        Self { me, neighbours, is_initiator: me == initiator, colour: Colour::White }
+        let is_initiator = me == initiator;
+        Self { me, neighbours, is_initiator, own: Gathered::of(me), colour: Colour::White }
     }
 
-    pub(super) const fn me(&self) -> NodeId {
-        self.me
+    /// The same node, which gives this instead of its number.
+    #[must_use]
+    pub fn giving(self, own: Gathered) -> Self {
+        Self { own, ..self }
     }
 
     /// Takes part, and explores all neighbours but those that are taboo.
@@ -150,7 +155,7 @@ impl EchoTaboo {
             self.neighbours.iter().copied().filter(|id| !taboo.contains(id)).collect();
         taboo.extend(&pending);
         fx.broadcast(pending.iter().copied(), Message::Explorer(taboo));
-        self.colour = Colour::Red(Red { parent, pending, gathered: Gathered::of(self.me) });
+        self.colour = Colour::Red(Red { parent, pending, gathered: self.own.clone() });
     }
 
     /// Tells the sender of an explorer that no node joins through it. (A duplicate over the
@@ -168,8 +173,8 @@ impl EchoTaboo {
             return;
         }
         match *parent {
-            Some(parent) => fx.send(parent, Message::Echo(*gathered)),
-            None => fx.notify(Notice::Done(*gathered)),
+            Some(parent) => fx.send(parent, Message::Echo(gathered.clone())),
+            None => fx.notify(Notice::Done(gathered.clone())),
         }
         self.colour = Colour::Green { parent: *parent };
     }
@@ -215,7 +220,7 @@ impl Protocol for EchoTaboo {
             }
             (Colour::Red(red), Message::Echo(gathered)) => {
                 if red.takes_answer(from) {
-                    red.gathered = red.gathered.and(gathered);
+                    red.gathered = mem::replace(&mut red.gathered, Gathered::NOTHING).and(gathered);
                 }
             }
             // A duplicate, or a message from outside the group.
@@ -239,6 +244,9 @@ impl Protocol for EchoTaboo {
 pub const INVARIANTS: &[Invariant<EchoTaboo>] = &invariants();
 
 impl Echoing for EchoTaboo {
+    fn own(&self) -> &Gathered {
+        &self.own
+    }
     fn phase(&self) -> Phase<'_> {
         match &self.colour {
             Colour::White => Phase::Before,
@@ -249,7 +257,7 @@ impl Echoing for EchoTaboo {
     fn echo(message: &Message) -> Option<Gathered> {
         match message {
             Message::Explorer(_) => None,
-            Message::Echo(gathered) => Some(*gathered),
+            Message::Echo(gathered) => Some(gathered.clone()),
         }
     }
 }
@@ -270,8 +278,8 @@ pub fn nodes(setup: &Setup) -> Result<impl Fn(NodeId) -> EchoTaboo + use<>, Unfi
             CARD.name
         )));
     }
-    let (graph, initiator) = (setup.topology.graph(setup.group)?, setup.initiator);
-    Ok(move |id| EchoTaboo::new(id, &graph, initiator))
+    let (graph, setup) = (setup.topology.graph(setup.group)?, setup.clone());
+    Ok(move |id| EchoTaboo::new(id, &graph, setup.initiator).giving(Gathered::given(&setup, id)))
 }
 
 /// The card of the algorithm.
@@ -281,7 +289,7 @@ pub const CARD: Card = Card {
     solves: "wave",
     citation: "Werner, lectures at TU Chemnitz, ch. 7; corrected",
     assumes: Assumes::ANY_ORDER.on(Layout::Connected(&Topology::Ring)),
-    takes: &[Parameter::Topology, Parameter::Initiator],
+    takes: &[Parameter::Topology, Parameter::Initiator, Parameter::Aggregate, Parameter::Values],
     terms: Terms::Traversal,
     theory: &[MESSAGES.costs(messages), TREE_DEPTH.costs(tree_depth), DURATION.costs(duration)],
     flaws: FLAWS,
@@ -330,6 +338,7 @@ mod tests {
     use vorrang_protocol::{Effect, Group, Outbox};
 
     use super::*;
+    use crate::wave::Summed;
 
     fn node(text: &str, nodes: u32, me: u32) -> EchoTaboo {
         let topology: Topology = text.parse().unwrap();
@@ -341,7 +350,7 @@ mod tests {
     }
 
     fn echo(count: u64, sum: u64) -> Message {
-        Message::Echo(Gathered { count, sum })
+        Message::Echo(Summed { count, sum }.into())
     }
 
     fn sent(to: u32, message: Message) -> Effect<EchoTaboo> {

@@ -5,7 +5,8 @@ use vorrang_protocol::{Effects, NodeId, Protocol};
 use super::dijkstra_scholten::{self, DijkstraScholten, Engaged, Part};
 use super::echo::{self, Echo};
 use super::echo_taboo::{self, EchoTaboo};
-use super::{Gathered, Notice};
+use super::invariants::Echoing as _;
+use super::{Gathered, Notice, Summed};
 use crate::flaw::Mistake;
 
 /// Whether all have answered is asked only when an answer comes, and a leaf gets none.
@@ -20,7 +21,7 @@ impl Mistake<Echo> for LeafNeverEchoes {
         message: echo::Message,
         fx: &mut impl Effects<Echo>,
     ) {
-        if (&node.colour, message) == (&echo::Colour::White, echo::Message::Explorer) {
+        if (&node.colour, &message) == (&echo::Colour::White, &echo::Message::Explorer) {
             fx.notify(Notice::Joined { parent: from });
             node.explore(Some(from), fx);
         } else {
@@ -62,7 +63,7 @@ impl Mistake<Echo> for CrossingIsEchoed {
     ) {
         let is_red = matches!(node.colour, echo::Colour::Red(_));
         if is_red && message == echo::Message::Explorer {
-            fx.send(from, echo::Message::Echo(Gathered::of(node.me())));
+            fx.send(from, echo::Message::Echo(node.own().clone()));
         }
         node.on_message(from, message, fx);
     }
@@ -86,6 +87,28 @@ impl Mistake<Echo> for SecondActivationEdge {
             red.parent = Some(from);
             fx.notify(Notice::Joined { parent: from });
         }
+        node.on_message(from, message, fx);
+    }
+}
+
+/// A node echoes its own value alone, and what its children gave is lost.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ChildrenForgotten;
+
+impl Mistake<Echo> for ChildrenForgotten {
+    fn on_message(
+        self,
+        node: &mut Echo,
+        from: NodeId,
+        message: echo::Message,
+        fx: &mut impl Effects<Echo>,
+    ) {
+        let message = match message {
+            echo::Message::Echo(_) if !node.is_initiator() => {
+                echo::Message::Echo(Gathered::NOTHING)
+            }
+            echo::Message::Echo(_) | echo::Message::Explorer => message,
+        };
         node.on_message(from, message, fx);
     }
 }
@@ -121,7 +144,7 @@ impl Mistake<EchoTaboo> for StrangerIsCounted {
         fx: &mut impl Effects<EchoTaboo>,
     ) {
         if is_no_answer(node, from, &message) {
-            fx.send(from, echo_taboo::Message::Echo(Gathered::of(node.me())));
+            fx.send(from, echo_taboo::Message::Echo(node.own().clone()));
         } else {
             node.on_message(from, message, fx);
         }
@@ -154,7 +177,7 @@ impl Mistake<DijkstraScholten> for AcknowledgedAtOnce {
             (Part::Idle, dijkstra_scholten::Message::Work(pieces)) => {
                 fx.notify(Notice::Joined { parent: from });
                 node.works(&mut Engaged::by(Some(from)), pieces, fx);
-                fx.send(from, dijkstra_scholten::Message::Ack(Gathered::NOTHING));
+                fx.send(from, dijkstra_scholten::Message::Ack(Summed::NOTHING));
             }
             (Part::Idle | Part::Engaged(_) | Part::Over, _) => node.on_message(from, message, fx),
         }

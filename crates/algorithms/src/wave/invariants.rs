@@ -24,7 +24,7 @@ impl Red {
         NodeState::new()
             .with("parent", self.parent)
             .with("awaits", StateValue::set(self.pending.iter().copied()))
-            .with("gathered", (self.gathered.count, self.gathered.sum))
+            .with("gathered", self.gathered.shown())
     }
 
     /// Whether an answer is awaited over the link to this node, and now no longer.
@@ -37,6 +37,8 @@ impl Red {
 /// A node whose part in a wave is to pass it on and to echo.
 pub(super) trait Echoing: Protocol {
     fn phase(&self) -> Phase<'_>;
+    /// What it gives.
+    fn own(&self) -> &Gathered;
     /// The value in a message, if it is an echo.
     fn echo(message: &Self::Message) -> Option<Gathered>;
 }
@@ -95,10 +97,10 @@ fn in_one_place<P: Echoing>(at: &Situation<'_, P>) -> Result<(), String> {
             Phase::After { is_initiator: false } => {}
             Phase::Waiting(red) => {
                 let awaited = red.pending.iter().filter_map(|&from| under_way(from, id));
-                found = awaited.fold(found.and(red.gathered), Gathered::and);
+                found = awaited.fold(found.and(red.gathered.clone()), Gathered::and);
             }
         }
-        given = given.and(Gathered::of(id));
+        given = given.and(node.own().clone());
     }
     if found == given {
         Ok(())

@@ -11,6 +11,7 @@ pub mod dijkstra_scholten;
 pub mod echo;
 pub mod echo_taboo;
 pub mod flaws;
+mod gathered;
 mod invariants;
 pub mod spec;
 pub mod termination;
@@ -24,6 +25,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::NodeId;
 
 pub use card::Card;
+pub use gathered::{Gathered, Summed, Value};
 
 use crate::problem::Problem;
 
@@ -74,7 +76,7 @@ const NOT_THE_INITIATOR: &str = "another node is the initiator";
 const ALREADY_STARTED: &str = "the wave is under way or over";
 
 /// The notices to an application.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Notice {
     /// This node takes part from now on.
@@ -95,46 +97,11 @@ impl fmt::Display for Notice {
         match self {
             Self::Joined { parent } => write!(f, "joined through node {parent}"),
             Self::Worked => f.write_str("did a piece of work"),
-            Self::Done(Gathered { count, sum }) => write!(f, "done: {count} nodes, sum {sum}"),
-            Self::Over(Gathered { count, sum }) => write!(f, "over: {count} pieces, sum {sum}"),
+            Self::Done(Gathered { count, value: Value::Count }) => {
+                write!(f, "done: {count} nodes")
+            }
+            Self::Done(Gathered { count, value }) => write!(f, "done: {count} nodes, {value}"),
+            Self::Over(Gathered { count, value }) => write!(f, "over: {count} pieces, {value}"),
         }
-    }
-}
-
-/// The aggregate that echoes carry: how many nodes took part, and the sum of their numbers. Any
-/// commutative and associative sum would do.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub struct Gathered {
-    /// How many nodes.
-    pub count: u64,
-    /// The sum of their numbers.
-    pub sum: u64,
-}
-
-impl Gathered {
-    /// The aggregate of no node.
-    pub const NOTHING: Self = Self { count: 0, sum: 0 };
-
-    /// The aggregate of one node.
-    pub fn of(node: NodeId) -> Self {
-        Self { count: 1, sum: node.0.into() }
-    }
-
-    /// The aggregate of a list of nodes.
-    pub fn of_all(nodes: impl IntoIterator<Item = NodeId>) -> Self {
-        nodes.into_iter().fold(Self::NOTHING, |sum, node| sum.and(Self::of(node)))
-    }
-
-    /// The aggregate of both. A message from outside may carry any numbers, so sums saturate.
-    #[must_use]
-    pub const fn and(self, other: Self) -> Self {
-        let count = self.count.saturating_add(other.count);
-        Self { count, sum: self.sum.saturating_add(other.sum) }
-    }
-}
-
-impl fmt::Display for Gathered {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{},{}", self.count, self.sum)
     }
 }

@@ -5,7 +5,7 @@
 //! | `tree` | a node takes part once, through a neighbour that takes part already |
 //! | `decision` | the initiator, and no other node, is told once that the wave is over |
 //! | `dependence` | and not before every node has taken part |
-//! | `aggregate` | what it is told is the number of all nodes and the sum of theirs |
+//! | `aggregate` | what it is told is the number of all nodes and the aggregate of their values |
 //! | `termination` | when nothing more is bound to happen, it has been told |
 
 use alloc::format;
@@ -27,6 +27,8 @@ pub type Watch = (Option<Spanning>, Option<Terminated>);
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Spanning {
     graph: Arc<Graph>,
+    /// What the initiator is to be told.
+    due: Arc<Gathered>,
     initiator: Option<NodeId>,
     /// The parent of each node.
     parent: Vec<Option<NodeId>>,
@@ -35,19 +37,22 @@ pub struct Spanning {
 }
 
 impl Spanning {
-    /// The wave has not started.
+    /// The wave has not started, and is to sum up the numbers of nodes.
     pub fn new(graph: Graph) -> Self {
+        let due = Gathered::of_all(graph.group().members().map(Gathered::of)).into();
         let parent = vec![None; graph.group().size() as usize];
-        Self { graph: Arc::new(graph), initiator: None, parent, is_owed: false }
+        Self { graph: Arc::new(graph), due, initiator: None, parent, is_owed: false }
     }
 
-    /// The same, on the graph of a set-up.
+    /// The same, on the graph of a set-up and with its values.
     ///
     /// # Errors
     ///
     /// If there is no such graph.
     pub fn of(setup: &Setup) -> Result<Self, Unfit> {
-        setup.topology.graph(setup.group).map(Self::new)
+        let given = |id| Gathered::given(setup, id);
+        let due = Gathered::of_all(setup.group.members().map(given)).into();
+        Ok(Self { due, ..Self::new(setup.topology.graph(setup.group)?) })
     }
 
     fn takes_part(&self, id: NodeId) -> bool {
@@ -72,7 +77,7 @@ impl Spanning {
         Err(Violation { property: "tree", what })
     }
 
-    fn on_done(&mut self, at: NodeId, gathered: Gathered) -> Result<(), Violation> {
+    fn on_done(&mut self, at: NodeId, gathered: &Gathered) -> Result<(), Violation> {
         let wrong = |property, what: String| Err(Violation { property, what });
         if self.initiator != Some(at) {
             let what = format!("node {at} was told that the wave is over, and did not start it");
@@ -87,11 +92,11 @@ impl Spanning {
             let what = format!("node {at} ended the wave, and node {missing} has not taken part");
             return wrong("dependence", what);
         }
-        let due = Gathered::of_all(group.members());
-        if gathered != due {
+        if *gathered != *self.due {
             let what = format!(
-                "node {at} was told of {} nodes with the sum {}: there are {} with the sum {}",
-                gathered.count, gathered.sum, due.count, due.sum
+                "node {at} was told of {}: there are {}",
+                gathered.in_words("nodes"),
+                self.due.in_words("nodes")
             );
             return wrong("aggregate", what);
         }
@@ -111,8 +116,8 @@ impl Monitor for Spanning {
     }
 
     fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
-        match *notice {
-            Notice::Joined { parent } => self.on_joined(at, parent),
+        match notice {
+            Notice::Joined { parent } => self.on_joined(at, *parent),
             Notice::Worked => Ok(()),
             Notice::Done(gathered) | Notice::Over(gathered) => self.on_done(at, gathered),
         }
@@ -143,7 +148,9 @@ mod tests {
     use vorrang_protocol::Group;
 
     use super::*;
+    use crate::setup::Aggregate;
     use crate::topology::Topology;
+    use crate::wave::Summed;
 
     /// Three in a line, and the first has started.
     fn line() -> Spanning {
@@ -158,7 +165,7 @@ mod tests {
     }
 
     fn done(monitor: &mut Spanning, at: u32, (count, sum): (u64, u64)) -> Result<(), Violation> {
-        monitor.on_notice(NodeId(at), &Notice::Done(Gathered { count, sum }))
+        monitor.on_notice(NodeId(at), &Notice::Done(Summed { count, sum }.into()))
     }
 
     fn all_joined() -> Spanning {
@@ -218,6 +225,29 @@ mod tests {
         for wrong in [(2, 3), (4, 3), (3, 2), (3, 4)] {
             let violation = done(&mut all_joined(), 0, wrong).unwrap_err();
             assert_eq!(violation.property, "aggregate", "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn every_value_is_in_the_result_once_whatever_is_made_of_them() {
+        for aggregate in Aggregate::ALL {
+            let topology = Topology::Line;
+            let mut setup = Setup { topology, aggregate, ..Setup::new(Group::of(3)) };
+            setup.set(crate::setup::Parameter::Values, "5,9,5").unwrap();
+            let of = |node| Gathered::given(&setup, NodeId(node));
+            let told = |all: &[u32]| {
+                let mut monitor = Spanning::of(&setup).unwrap();
+                monitor.on_command(NodeId(0), &Command::Start).unwrap();
+                joined(&mut monitor, 1, 0).unwrap();
+                joined(&mut monitor, 2, 1).unwrap();
+                let gathered = Gathered::of_all(all.iter().copied().map(of));
+                let told = monitor.on_notice(NodeId(0), &Notice::Done(gathered));
+                told.map_err(|violation| violation.property)
+            };
+            assert_eq!(told(&[2, 0, 1]), Ok(()), "{aggregate:?}");
+            for wrong in [&[0, 1, 2, 2][..], &[0, 1], &[1, 2], &[1, 1, 2, 0]] {
+                assert_eq!(told(wrong), Err("aggregate"), "{aggregate:?}: {wrong:?}");
+            }
         }
     }
 

@@ -15,7 +15,7 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Graph, Monitor, NodeId, NodeSet, Obligation, Violation};
 
-use super::{Command, Gathered, Notice};
+use super::{Command, Gathered, Notice, Summed};
 
 /// All properties of a computation of which one node finds out that it is over.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -24,7 +24,7 @@ pub struct Terminated {
     /// How many pieces of work there are.
     work: u64,
     /// The pieces that are done.
-    done: Gathered,
+    done: Summed,
     initiator: Option<NodeId>,
     taking_part: NodeSet,
     /// The initiator is still to be told.
@@ -37,7 +37,7 @@ impl Terminated {
         Self {
             graph: Arc::new(graph),
             work: work.into(),
-            done: Gathered::NOTHING,
+            done: Summed::NOTHING,
             initiator: None,
             taking_part: NodeSet::EMPTY,
             is_owed: false,
@@ -56,7 +56,7 @@ impl Terminated {
         Err(Violation { property: "tree", what })
     }
 
-    fn on_done(&mut self, at: NodeId, gathered: Gathered) -> Result<(), Violation> {
+    fn on_done(&mut self, at: NodeId, gathered: &Gathered) -> Result<(), Violation> {
         let wrong = |property, what: String| Err(Violation { property, what });
         if self.initiator != Some(at) {
             let what = format!("node {at} was told that all is over, and did not begin it");
@@ -71,13 +71,10 @@ impl Terminated {
             let what = format!("node {at} was told that all is over after {done} of {work} pieces");
             return wrong("dependence", what);
         }
-        if gathered != self.done {
-            let (told, due) = (gathered, self.done);
-            let what = format!(
-                "node {at} was told of {} pieces by nodes with the sum {}: there were {} with the \
-                 sum {}",
-                told.count, told.sum, due.count, due.sum
-            );
+        let due = Gathered::from(self.done);
+        if *gathered != due {
+            let (told, due) = (gathered.in_words("pieces by nodes"), due.in_words("pieces"));
+            let what = format!("node {at} was told of {told}: there were {due}");
             return wrong("aggregate", what);
         }
         Ok(())
@@ -97,10 +94,10 @@ impl Monitor for Terminated {
     }
 
     fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
-        match *notice {
-            Notice::Joined { parent } => self.on_joined(at, parent),
+        match notice {
+            Notice::Joined { parent } => self.on_joined(at, *parent),
             Notice::Worked => {
-                self.done = self.done.and(Gathered::of(at));
+                self.done = self.done.and(Summed::of(at));
                 Ok(())
             }
             Notice::Done(gathered) | Notice::Over(gathered) => self.on_done(at, gathered),
@@ -144,7 +141,7 @@ mod tests {
     }
 
     fn told(monitor: &mut Terminated, at: u32, (count, sum): (u64, u64)) -> Option<&'static str> {
-        let told = monitor.on_notice(NodeId(at), &Notice::Over(Gathered { count, sum }));
+        let told = monitor.on_notice(NodeId(at), &Notice::Over(Summed { count, sum }.into()));
         told.err().map(|it| it.property)
     }
 

@@ -3,7 +3,9 @@
 
 use std::num::NonZeroUsize;
 
+use vorrang_algorithms::election::flaws::tree_election::CoinsDiffer;
 use vorrang_algorithms::election::spec::Leadership;
+use vorrang_algorithms::election::tree_election;
 use vorrang_algorithms::election::{Command, Election};
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{NodeOf, find};
@@ -250,6 +252,10 @@ fn trees_elect_one_with_probability_one() {
         "tree-election --nodes 4 --topology star",
         "tree-election --nodes 7 --topology tree:2",
         "tree-election --nodes 4 --topology line --contention id",
+        "tree-election --nodes 3 --topology line --acknowledge at-once",
+        "tree-election --nodes 4 --topology line --contention id --acknowledge at-once",
+        "tree-election --nodes 3 --topology line --acknowledge at-once --gather 1ms",
+        "tree-election --nodes 3 --within 155ns --topology line --contention firewire",
     ] {
         for timely in [true, false] {
             is_right(&Case { timely, ..case(of, &[]) });
@@ -274,6 +280,40 @@ fn a_second_reset_finds_one_root_as_the_first_did() {
     }
     let stale = Case { calls: 2, ..case("tree-election --nodes 2 --topology line", &[]) };
     breaks(&Case { flaw: Some("stale-be-my-parent"), ..stale }, "one leader", 8);
+}
+
+/// A short wait and two messages must be over before a long wait: 260 ns + 2d ≤ 570 ns. Then coins
+/// that differ decide at once, however messages are delayed; else they may contend once more. (One
+/// message is not enough, since the two may notice the contention a message apart.)
+#[test]
+fn coins_that_differ_decide_on_links_that_are_short_enough() {
+    let ended = |within_ns: u64| {
+        let text =
+            format!("--nodes 2 --within {within_ns}ns --topology line --contention firewire");
+        let entry = find::<Election>("tree-election", None).expect("it is there");
+        let setup = &Setup::read(&text, entry.card.takes).expect("a set-up");
+        let node = tree_election::recipe().with(&CoinsDiffer).nodes(setup).expect("a tree");
+        let system = System {
+            nodes: setup.group.members().map(|id| node(id)).collect(),
+            plan: Plan::PerNode(vec![vec![Ask::at_once(Command::Elect)]; 2]),
+            monitor: entry.card.watch(setup, true),
+            links: Links::from(entry.card.assumes.order).within(Some(setup.within)),
+            faults: Faults::NONE,
+            demands: Demands::default().liveness(Liveness::Fair),
+        };
+        let report = explore(&system, &Bounds::default(), NonZeroUsize::MIN, |_| {});
+        match report.outcome {
+            Outcome::Verified => Ok(()),
+            Outcome::Violated { violation, .. } => Err(violation.property),
+            Outcome::Bounded { by } => panic!("{by:?}"),
+        }
+    };
+    for within_ns in [1, 23, 155] {
+        assert_eq!(ended(within_ns), Ok(()), "{within_ns} ns");
+    }
+    for within_ns in [156, 309, 1000] {
+        assert_eq!(ended(within_ns), Err("no starvation"), "{within_ns} ns");
+    }
 }
 
 /// Two that wait for as long may ask each other for ever, though no coin falls badly.

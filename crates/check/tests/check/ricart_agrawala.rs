@@ -8,12 +8,18 @@ mod model;
 use std::collections::HashSet;
 
 use model::Model;
-use support::{ONE, TWO, group, mutex, ricart_agrawala, verified};
+use support::{ONE, TWO, explore_all, group, mutex, ricart_agrawala, verified};
+use vorrang_algorithms::flaw::AnyMistake;
 use vorrang_algorithms::flaw::Flawed;
-use vorrang_algorithms::mutex::flaws::ricart_agrawala::RepliesCarryNoClock;
+use vorrang_algorithms::mutex::flaws::ricart_agrawala::{
+    ClockNotAdvanced, NoTieBreak, RepliesCarryNoClock, RepliesGivenUp, StampLowered,
+};
+use vorrang_algorithms::mutex::lemmas::ricart_agrawala::INVARIANTS;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::spec::{Exclusion, HappenedBefore};
+use vorrang_algorithms::mutex::{Command, Notice};
 use vorrang_check::{Bounds, Fingerprint, Order, Outcome, explore};
+use vorrang_protocol::{Guard, Monitor, NodeId, Situation, Violation};
 
 /// Entries of each node; then states, steps and depth in any order, and on FIFO links.
 type Pinned = (&'static [u32], (u64, u64, u32), (u64, u64, u32));
@@ -109,4 +115,75 @@ fn twice_the_bits_find_the_same_states_and_are_surer_of_it() {
     // What two threads keep in mind for themselves depends on who was faster.
     let (plain, wide) = both(ONE);
     assert!(wide.memory_bytes > plain.memory_bytes, "{plain:?} {wide:?}");
+}
+
+/// Node `i` of three, which makes a mistake, on FIFO links; what is asked is one condition alone.
+type Mistaken = &'static dyn AnyMistake<RicartAgrawala>;
+
+/// Whether the condition with this number is violated, and by how long a run.
+fn violated(mistake: Mistaken, condition: usize) -> Option<usize> {
+    let entries = &[1, 1, 1];
+    let node = |id| Flawed::new(RicartAgrawala::new(id, group(entries)), mistake);
+    let mut system = mutex(entries, Order::Fifo, Unheeding, node);
+    let invariant = &INVARIANTS[condition];
+    let holds = invariant.holds;
+    let guard = Guard::new(invariant.name, move |at: &Situation<'_, Flawed<RicartAgrawala>>| {
+        holds(&at.within(Flawed::node, Some))
+    });
+    system.demands.invariants = vec![guard];
+    match explore_all(&system).outcome {
+        Outcome::Verified => None,
+        Outcome::Violated { violation, run } => {
+            assert_eq!(violation.property, invariant.name, "{mistake:?}: {violation}");
+            Some(run.moves.len())
+        }
+        Outcome::Bounded { by } => panic!("there were no bounds, but {by:?}"),
+    }
+}
+
+/// Nothing is wrong, whatever applications are told.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Unheeding;
+
+impl Monitor for Unheeding {
+    type Command = Command;
+    type Notice = Notice;
+    type Tag = ();
+
+    fn on_command(&mut self, _: NodeId, _: &Command) -> Result<(), Violation> {
+        Ok(())
+    }
+    fn on_notice(&mut self, _: NodeId, _: &Notice) -> Result<(), Violation> {
+        Ok(())
+    }
+    fn at_rest(&self) -> Result<(), Violation> {
+        Ok(())
+    }
+}
+
+#[test]
+fn each_of_the_three_conditions_is_violated_by_a_mistake_that_violates_no_other() {
+    let mistakes: [Mistaken; 3] = [&NoTieBreak, &StampLowered, &RepliesGivenUp];
+    let table = mistakes.map(|it| [0, 1, 2].map(|condition| violated(it, condition)));
+    assert_eq!(
+        table,
+        [
+            [Some(5), None, None], // an older one replies
+            [None, Some(4), None], // a younger one becomes an older one
+            [None, None, Some(4)], // who has replied asks with an older stamp
+        ]
+    );
+}
+
+#[test]
+fn without_the_third_condition_it_is_safe_only_if_replies_are_given_up() {
+    let entries = &[1, 1, 1];
+    let node = |id| Flawed::new(RicartAgrawala::new(id, group(entries)), &RepliesGivenUp);
+    let system = mutex(entries, Order::Fifo, Exclusion::default(), node);
+    assert_eq!(explore_all(&system).outcome, Outcome::Verified);
+    let node = |id| Flawed::new(RicartAgrawala::new(id, group(entries)), &ClockNotAdvanced);
+    let system = mutex(entries, Order::Fifo, Exclusion::default(), node);
+    assert!(matches!(explore_all(&system).outcome, Outcome::Violated { .. }));
+    // The request is seen before it does harm, under way; then it is known, and not served.
+    assert_eq!([0, 1, 2].map(|it| violated(&ClockNotAdvanced, it)), [Some(5), None, Some(4)]);
 }

@@ -56,7 +56,8 @@ fn a_verdict_says_what_it_covers() {
     }
     let (code, out, _) = run(&words("check ricart-agrawala --entries 2"));
     assert_eq!(code, 0);
-    let verdict = "verified for 3 nodes, 2 entries each, any order, no faults: exclusion, progress";
+    let verdict = "verified for 3 nodes, 2 entries each, any order, no faults: exclusion, \
+                   progress, known older served, known younger stay younger, unknown younger";
     assert!(out.lines().any(|line| line == verdict), "{out}");
     let (_, out, _) = run(&words("check bully --crashes 0"));
     let verdict = "verified for 3 nodes, node 0 calls, any order, messages within 1ms, no faults: \
@@ -64,7 +65,8 @@ fn a_verdict_says_what_it_covers() {
     assert!(out.lines().any(|line| line == verdict), "{out}");
     let (_, out, _) = run(&words("check ricart-agrawala --entries 2 --max-depth 3"));
     let verdict = "bounded by depth for 3 nodes, 2 entries each, any order, no faults; nothing \
-                   wrong so far with exclusion, progress";
+                   wrong so far with exclusion, progress, known older served, known younger \
+                   stay younger, unknown younger";
     assert!(out.lines().any(|line| line == verdict), "{out}");
     assert!(out.contains("Not exhausted: every run of at most 3 steps was followed."), "{out}");
 }

@@ -36,6 +36,29 @@ fn refused(command: &str, why: &[&str]) {
     assert!(why.iter().all(|why| err.contains(why)), "{command}: {err}");
 }
 
+/// A token ring does not promise the order of happened-before. One token by itself keeps it, since
+/// it stops where somebody waits; applications that talk, a second token and priorities do not.
+#[test]
+fn a_token_ring_breaks_happened_before_as_soon_as_anybody_hears_of_a_request() {
+    const ASKED: &str = "check token-ring --property ordering --entries 1,1";
+    let kept = is_verified(ASKED);
+    let warnings = kept["warnings"].to_string();
+    assert!(warnings.contains("ordering is not promised by token-ring"), "{warnings}");
+    assert!(warnings.contains("ordering held here, perhaps for want of nodes"), "{warnings}");
+    for (more, steps) in [
+        ("--flaw applications-talk", 3),
+        ("--resources 2", 6),
+        ("--priorities 0,1 --entries 2,2", 10),
+    ] {
+        let command = format!("{ASKED} {more}");
+        let command = command.replace("--entries 1,1 --priorities", "--priorities");
+        let broken = breaks(&command, "ordering");
+        assert_eq!(broken["trace"].as_array().map(Vec::len), Some(steps), "{broken:#}");
+    }
+    // Nobody overtakes for ever: what is promised instead holds all the same.
+    is_verified("check token-ring --entries 2,2 --resources 2 --property promised");
+}
+
 /// The slide's nodes 7, 8 and 11 are 6, 7 and 10 here.
 const THREE_OF_13: &str = "--nodes 13 --quorum plane:printed --requesters 6,7,10";
 

@@ -349,7 +349,10 @@ fn faults_that_cannot_happen_are_refused() {
     refused("run tree-election --nodes 4 --initiators 0,1,3", &[must[0], must[1], "node 2"]);
     refused("check tree-election --nodes 3 --initiators 0", &[must[0], must[1], "node 1"]);
     refused("run tree-election --topology ring", &["a tree is needed", "13 links are none"]);
-    refused("run tree-election --contention coin", &["'coin' is not one of: wait, id"]);
+    refused(
+        "run tree-election --contention coin",
+        &["'coin' is not one of: wait, id, firewire, firewire-a"],
+    );
     refused("run ring-election --nodes 3 --ring 0-1", &["--ring: node 2 is missing"]);
     refused("run bully --ring random", &["bully does not take --ring", "ring-election"]);
     refused("check bully --calls 0", &["--calls"]);

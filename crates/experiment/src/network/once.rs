@@ -81,7 +81,7 @@ pub(super) fn run<Q: Networked>(
         violated_ns: verdict.violations.first().map(|&(place, _)| records[place].at_ns),
         events: events(&records),
         wall_seconds: start.elapsed().as_secs_f64(),
-        warning: None,
+        warning: scene.warning(),
     };
     tape.save(run_header(scene, true), &records, measured.wrong())?;
     Ok(measured)

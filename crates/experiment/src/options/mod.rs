@@ -25,7 +25,7 @@ use std::time::Duration;
 
 use vorrang_algorithms::card::{About, Order};
 use vorrang_algorithms::quorum::Quorums;
-use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_algorithms::setup::{Parameter, Setup, Values};
 use vorrang_algorithms::topology::Topology;
 use vorrang_protocol::{Group, parse_duration_ns, show_duration_ns};
 use vorrang_sim::Distribution;
@@ -233,8 +233,12 @@ impl SetupArgs {
                 _ if !about.takes.contains(parameter) => {}
                 Parameter::Topology => setup.topology = topology(text)?,
                 Parameter::Quorum => setup.quorum = asked_quorums(text)?,
+                Parameter::Values => setup.values = asked_values(text, setup.group)?,
                 _ => setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?,
             }
+        }
+        if setup.contention.times_ns().is_some() && !self.says(Parameter::Within) {
+            setup.within = CABLE;
         }
         check_within(&setup)?;
         if about.takes.contains(&Parameter::Quorum) {
@@ -269,6 +273,9 @@ impl SetupArgs {
     }
 }
 
+/// How long a signal takes through the longest cable of IEEE 1394-1995: 4.5 m, some 5 ns a metre.
+pub const CABLE: Duration = Duration::from_nanos(23);
+
 /// Time-outs are a few times as long as a message may take, and time is not endless.
 pub fn check_within(setup: &Setup) -> Result<(), Failure> {
     const A_YEAR: Duration = Duration::from_secs(365 * 24 * 60 * 60);
@@ -292,6 +299,22 @@ pub fn topology(text: &str) -> Result<Topology, Failure> {
         }
         Err(why) if text.contains(':') => Err(Failure::usage(format!("--topology: {why}"))),
         Err(why) => Err(Failure::usage(format!("--topology: {why}; there is no such file"))),
+    }
+}
+
+/// Values as they are typed: a list of numbers, or a file of them.
+fn asked_values(text: &str, group: Group) -> Result<Values, Failure> {
+    let path = Path::new(text);
+    let wrong = |why: String| Failure::usage(format!("--values: {why}"));
+    match Values::read(text, group) {
+        Err(_) if path.is_file() => {
+            let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
+            let in_file = |why: String| Failure::usage(format!("--values {text}: {why}"));
+            Values::of_lines(&lines, group).map_err(in_file)
+        }
+        Err(why) if text.contains(',') => Err(wrong(why)),
+        Err(why) => Err(wrong(format!("{why}; there is no such file"))),
+        Ok(values) => Ok(values),
     }
 }
 

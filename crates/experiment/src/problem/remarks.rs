@@ -71,6 +71,7 @@ pub(super) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         | Parameter::Structure
         | Parameter::Ring
         | Parameter::Contention
+        | Parameter::Acknowledge
         | Parameter::Window
         | Parameter::Tail
         | Parameter::Ordering
@@ -79,7 +80,9 @@ pub(super) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         | Parameter::Draws
         | Parameter::Founders
         | Parameter::Detector
-        | Parameter::Work => true,
+        | Parameter::Work
+        | Parameter::Aggregate
+        | Parameter::Values => true,
     };
     for parameter in about.takes.iter().filter(is_news) {
         let text = setup.text(&[*parameter]);

@@ -55,6 +55,10 @@ pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
             (None, _) => header,
         }
     }
+    /// What is to be said of the options of a run, whatever comes of it.
+    fn warning(&self) -> Option<String> {
+        None
+    }
     /// The remark for a run with faults that ended badly.
     fn caveat(&self) -> String {
         if self.views().is_some() {

@@ -135,7 +135,7 @@ fn told<Q: ProblemDriver>(
         violated_ns: report.first_violation.as_ref().map(|(at_ns, _)| *at_ns),
         events: report.events,
         wall_seconds: start.elapsed().as_secs_f64(),
-        warning: None,
+        warning: scenario.warning(),
     };
     Ok((measured, told.map(|told| told.witness)))
 }
@@ -169,8 +169,10 @@ fn simulate<Q: ProblemDriver>(
     if let Some(matrix) = scenario.between().matrix() {
         simulation = simulation.taking(matrix);
     }
-    // With a mistake or a fault a run may never make progress: that must be detected.
-    let flawed = scenario.between().flaw.map(|_| Faults::default());
+    // With a mistake, a fault or what is warned of a run may never make progress: that must be
+    // detected.
+    let may_fail = scenario.between().flaw.is_some() || scenario.warning().is_some();
+    let flawed = may_fail.then(Faults::default);
     if let Some(faults) = scenario.faults().or(flawed) {
         simulation = simulation.with_faults(faults, scenario.seed());
     }

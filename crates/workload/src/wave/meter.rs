@@ -30,13 +30,15 @@ impl Meter<Command, Notice> for Tally {
         self.taking_part += 1;
     }
     fn on_notice(&mut self, at_ns: u64, at: NodeId, notice: &Notice) {
-        match *notice {
+        match notice {
             Notice::Joined { parent } => {
                 self.depth[at.index()] = self.depth[parent.index()].saturating_add(1);
                 self.taking_part += 1;
             }
             Notice::Worked => self.worked += 1,
-            Notice::Done(gathered) | Notice::Over(gathered) => self.ended = Some((at_ns, gathered)),
+            Notice::Done(gathered) | Notice::Over(gathered) => {
+                self.ended = Some((at_ns, gathered.clone()));
+            }
         }
     }
     fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) {

@@ -45,6 +45,48 @@ impl<E: Effects<TreeElection>> Effects<TreeElection> for Alike<'_, E> {
     }
 }
 
+/// Coins never fall alike, so that what the times of root contention are for can be tried: in the
+/// end they decide, or they do not. It is in no list of mistakes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct CoinsDiffer;
+
+impl Mistake<TreeElection> for CoinsDiffer {
+    fn on_message(
+        self,
+        node: &mut TreeElection,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<TreeElection>,
+    ) {
+        let side = u32::from(node.me() < from);
+        node.on_message(from, message, &mut Loaded { fx, side });
+    }
+}
+
+/// A coin that falls on this side.
+struct Loaded<'a, E> {
+    fx: &'a mut E,
+    side: u32,
+}
+
+impl<E: Effects<TreeElection>> Effects<TreeElection> for Loaded<'_, E> {
+    fn send(&mut self, to: NodeId, message: Message) {
+        self.fx.send(to, message);
+    }
+    fn set_timer(&mut self, timer: Timer, delay: Delay) {
+        self.fx.set_timer(timer, delay);
+    }
+    fn cancel_timer(&mut self, timer: Timer) {
+        self.fx.cancel_timer(timer);
+    }
+    fn notify(&mut self, notice: Notice) {
+        self.fx.notify(notice);
+    }
+    fn choose(&mut self, _: NonZeroU32) -> u32 {
+        self.side
+    }
+}
+
 /// A leaf is never the root: it asks even when it is asked.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct NoLeafIsRoot;
@@ -77,7 +119,7 @@ impl Mistake<TreeElection> for StaleBeMyParent {
     ) {
         let message = match message {
             Message::BeMyParent(reset) => Message::BeMyParent(reset.max(node.reset)),
-            Message::YouAreMyChild(..) => message,
+            Message::YouAreMyChild(..) | Message::Acknowledged(_) => message,
         };
         node.on_message(from, message, fx);
     }

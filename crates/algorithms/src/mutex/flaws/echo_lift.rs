@@ -38,9 +38,10 @@ impl Mistake<EchoLift> for LatestEdge {
         message: Message,
         fx: &mut impl Effects<EchoLift>,
     ) {
+        let is_explorer = message == Message::Wave(echo::Message::Explorer);
         node.on_message(from, message, fx);
-        if let (Message::Wave(echo::Message::Explorer), Stage::Riding(lift)) =
-            (message, &mut node.stage)
+        if let Stage::Riding(lift) = &mut node.stage
+            && is_explorer
             && !lift.has_token()
         {
             lift.holder = from;

@@ -36,8 +36,9 @@ impl Mistake<ElectedLift> for ResultSuffices {
         message: Message,
         fx: &mut impl Effects<ElectedLift>,
     ) {
+        let is_result = matches!(message, Message::Election(echo_election::Message::Leader(_)));
         node.on_message(from, message, fx);
-        if let Message::Election(echo_election::Message::Leader(_)) = message {
+        if is_result {
             node.on_lift(fx, |lift, up| lift.start(up));
         }
     }

@@ -22,5 +22,6 @@ pub mod ricart_agrawala_probing;
 pub mod sanders;
 pub mod singhal;
 pub mod suzuki_kasami;
+pub mod talkative;
 pub mod token_ring;
 pub mod total_order;

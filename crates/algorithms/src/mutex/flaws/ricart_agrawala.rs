@@ -156,3 +156,59 @@ impl Mistake<RicartAgrawala> for NoTieBreak {
         without_clock(message)
     }
 }
+
+/// Whoever hears of an older request while it waits pretends to have asked before it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct StampLowered;
+
+impl Mistake<RicartAgrawala> for StampLowered {
+    fn on_message(
+        self,
+        node: &mut RicartAgrawala,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<RicartAgrawala>,
+    ) {
+        let me = node.me;
+        if let (Message::Request { time: theirs }, Phase::Waiting { time, .. }) =
+            (message, &mut node.phase)
+            && Stamp::new(theirs, from) < Stamp::new(*time, me)
+        {
+            *time = theirs.saturating_sub(1);
+        }
+        node.on_message(from, message, fx);
+    }
+}
+
+/// Clocks are not advanced by requests, and this time it does no harm on FIFO links: whoever waits
+/// and replies to one whose own reply it has gives that up and asks again, as Carvalho and
+/// Roucairol do. It is in no list of mistakes; it shows what the third condition on requests is
+/// about ([`lemmas`](crate::mutex::lemmas::ricart_agrawala)).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RepliesGivenUp;
+
+impl Mistake<RicartAgrawala> for RepliesGivenUp {
+    fn on_message(
+        self,
+        node: &mut RicartAgrawala,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<RicartAgrawala>,
+    ) {
+        let clock = node.clock;
+        node.on_message(from, message, fx);
+        node.clock = clock;
+        let is_deferred = node.deferred.iter().any(|request| request.node == from);
+        if let (Message::Request { .. }, Phase::Waiting { time, missing }) =
+            (message, &mut node.phase)
+            && !is_deferred
+            && missing.insert(from)
+        {
+            fx.send(from, Message::Request { time: *time });
+        }
+    }
+
+    fn edit(message: Message) -> Message {
+        without_clock(message)
+    }
+}

@@ -2,6 +2,7 @@
 
 pub(super) mod locking;
 pub mod majority_votes;
+pub mod ricart_agrawala;
 pub mod singhal;
 pub mod singhal_order;
 pub mod token_ring;

@@ -1,11 +1,14 @@
 //! Elections: the question to the checker.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use vorrang_algorithms::election::card::{Card, Demonstration, Flaw};
+use vorrang_algorithms::election::tree_theory::decides;
 use vorrang_algorithms::election::{Command, Election};
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Ask, Plan};
+use vorrang_protocol::show_duration_ns;
 
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
@@ -27,6 +30,31 @@ pub(super) fn check_all_call(
             card.name
         ))),
     }
+}
+
+/// Why different coins may fail to resolve root contention on links that take no longer than this,
+/// where the times to wait are given.
+pub(super) fn slow_links(setup: &Setup, within: Option<Duration>) -> Option<String> {
+    let [(_, short), (long, _)] = setup.contention.times_ns()?;
+    let name = setup.contention.name();
+    let Some(within) = within else {
+        return Some(format!(
+            "--contention {name} needs a bound on message delay: else different coins may contend \
+             again"
+        ));
+    };
+    let most = (long - short) / 2;
+    let is_slower = !decides(setup.contention, within);
+    let within = show_duration_ns(within.as_nanos() as u64);
+    is_slower.then(|| {
+        format!(
+            "--contention {name}: a short wait of up to {short}ns and two messages of up to \
+             {within} may last longer than a long wait of {long}ns, so that different coins \
+             contend again: links must take {most}ns at most ({}ns if both notice the contention \
+             at once)",
+            long - short - 1
+        )
+    })
 }
 
 /// Fills in what was not said, from the flaw or from the algorithm.
@@ -59,6 +87,7 @@ pub(super) fn question(
 
     let mut remarks = Remarks::default();
     remarks.of_time(&about, &setup, &links);
+    remarks.warnings.extend(slow_links(&setup, links.within));
     if nodes == 1 {
         remarks.warnings.push("a single node has no other to agree with".to_owned());
     }

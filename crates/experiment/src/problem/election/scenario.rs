@@ -192,6 +192,9 @@ impl Scene for Scenario {
     fn title(&self) -> String {
         "election".to_owned()
     }
+    fn warning(&self) -> Option<String> {
+        question::slow_links(&self.setup, Some(self.setup.within))
+    }
     fn ends_ns(&self) -> u64 {
         self.lasts.map_or(u64::MAX, |time| time.as_nanos() as u64)
     }

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
-use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::setup::{Aggregate, Setup, Values};
 use vorrang_algorithms::topology::Topology;
-use vorrang_algorithms::wave::Gathered;
 use vorrang_algorithms::wave::card::{Card, DURATION, MESSAGES, Setting, TREE_DEPTH, Terms};
 use vorrang_algorithms::wave::spec::Watch;
+use vorrang_algorithms::wave::{Gathered, Value as Aggregated};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -61,19 +61,22 @@ impl Scenario {
         (unit, unit_ns): (&'static str, f64),
         theory: impl Fn(Quantity) -> Option<Span>,
     ) -> Vec<Figure> {
-        let span_ns =
-            tally.began_ns.zip(tally.ended).map(|(from, (to, _))| to.saturating_sub(from) as f64);
-        let gathered = |of: fn(Gathered) -> u64| {
-            tally.ended.map_or(Reading::Unknown, |(_, it)| Reading::Count(of(it)))
-        };
+        let span_ns = tally
+            .began_ns
+            .zip(tally.ended.as_ref())
+            .map(|(from, (to, _))| to.saturating_sub(from) as f64);
+        let ended = tally.ended.as_ref().map(|(_, it)| it);
         let depth = u64::from(tally.depth.iter().copied().max().unwrap_or(0));
-        let (count, sum) = match self.card.terms {
-            Terms::Traversal => ("nodes counted", "sum of their numbers"),
-            Terms::Termination => ("pieces of work counted", "sum of the workers' numbers"),
+        let count = match self.card.terms {
+            Terms::Traversal => "nodes counted",
+            Terms::Termination => "pieces of work counted",
         };
+        let counted = ended.map_or(Reading::Unknown, |it| Reading::Count(it.count));
+        let [sum, result] = self.gathered(ended);
         vec![
-            Figure::of("count", gathered(|it| it.count)).labelled(count),
-            Figure::of("sum", gathered(|it| it.sum)).labelled(sum),
+            Figure::of("count", counted).labelled(count),
+            sum,
+            result,
             Figure::count(MESSAGES.key, MESSAGES.name, tally.traffic.messages())
                 .column("MESSAGES")
                 .theory(theory(MESSAGES), None),
@@ -89,6 +92,42 @@ impl Scenario {
             Figure::count("edges", "links", self.setting.edges).column("LINKS"),
             Figure::count("bytes", "bytes", tally.traffic.bytes()).column("BYTES"),
         ]
+    }
+}
+
+impl Scenario {
+    /// What the initiator was told of the nodes' values: the sum, if that was asked for, and in
+    /// any case in words, which people are shown if there is no number for it.
+    fn gathered(&self, ended: Option<&Gathered>) -> [Figure; 2] {
+        let sum = ended.and_then(|it| match it.value {
+            Aggregated::Sum(sum) => Some(sum),
+            Aggregated::Max(_)
+            | Aggregated::Min(_)
+            | Aggregated::Count
+            | Aggregated::Collect(_) => None,
+        });
+        let sum = Figure::of("sum", sum.map_or(Reading::Unknown, Reading::Count));
+        let result = ended.map(|it| match &it.value {
+            Aggregated::Count => format!("count {}", it.count),
+            it @ (Aggregated::Sum(_)
+            | Aggregated::Max(_)
+            | Aggregated::Min(_)
+            | Aggregated::Collect(_)) => it.to_string(),
+        });
+        let result = Figure::of("result", result.map_or(Reading::Unknown, Reading::Text));
+        let are_ids = self.setup.values == Values::IDS;
+        match (self.card.terms, self.setup.aggregate) {
+            (Terms::Termination, _) => [sum.labelled("sum of the workers' numbers"), result],
+            (Terms::Traversal, Aggregate::Sum) if are_ids => {
+                [sum.labelled("sum of their numbers"), result]
+            }
+            (Terms::Traversal, Aggregate::Sum) => [sum.labelled("sum of their values"), result],
+            (Terms::Traversal, Aggregate::Count) => [sum, result],
+            (Terms::Traversal, Aggregate::Max | Aggregate::Min) => {
+                [sum, result.labelled("of their values")]
+            }
+            (Terms::Traversal, Aggregate::Collect) => [sum, result.labelled("values by node")],
+        }
     }
 }
 
