@@ -520,9 +520,15 @@ mod tests {
         node.on_command(Command::Release, &mut fx).unwrap();
         node.on_command(ACQUIRE, &mut fx).unwrap();
         assert!(!said(&mut fx).contains(&"entered".into()), "its last request is done with");
+        node.on_message(NodeId(2), word(REQUEST), &mut fx);
+        node.on_message(NodeId(0), next(2, 0), &mut fx);
+        assert_eq!(said(&mut fx), [""; 0], "still first in the queue, by a request that is over");
         node.on_message(NodeId(0), next(1, 1), &mut fx);
         assert_eq!(said(&mut fx), [""; 0], "its new one has no place yet");
         node.on_message(NodeId(0), next(1, 2), &mut fx);
+        assert_eq!(said(&mut fx), [""; 0], "node 2 is first");
+        node.on_message(NodeId(2), word(RELEASE), &mut fx);
+        node.on_message(NodeId(0), next(2, 1), &mut fx);
         assert_eq!(said(&mut fx), ["entered"]);
     }
 
