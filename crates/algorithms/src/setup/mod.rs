@@ -102,8 +102,8 @@ impl Setup {
     /// timers that are never late, coins for root contention, no time to gather, a heartbeat every
     /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
     /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
-    /// with requests to all, and a group that all have founded, who watch each other by heartbeats; two pieces
-    /// of work for each.
+    /// with requests to all, nobody who is taken for crashed, and a group that all have founded, who
+    /// watch each other by heartbeats; two pieces of work for each.
     pub fn new(group: Group) -> Self {
         Self {
             group,
@@ -234,8 +234,8 @@ mod tests {
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
                     --contention id --gather 2ms --beat 7ms --margin 300us --window 5 --tail stop \
-                    --history 3 --tries 4 --ordering skeen --waits 2,0,1,0.5 --distances known --draws 7 --scope 2 --founders 2 \
-                    --detector told --work 9";
+                    --history 3 --tries 4 --ordering skeen --waits 2,0,1,0.5 --distances known \
+                    --draws 7 --scope 2 --founders 2 --detector told --work 9";
         assert_eq!(setup.text(&Parameter::ALL), text);
         assert_eq!(Setup::read(text, &Parameter::ALL), Ok(setup));
     }

@@ -94,6 +94,10 @@ pub enum Parameter {
 }
 
 // Longer help texts.
+const REST: &str = "How long a token stays at every node after a round in which nobody used it \
+                    [default: 1ms]";
+const RESOURCES: &str = "How many resources there are, each with its own token, all of which an \
+                         entry needs [default: 1]";
 const WORK: &str = "How many pieces of work the computation has whose end is to be found out \
                     [default: twice as many as there are nodes]";
 const WINDOW: &str = "How many unacknowledged messages a sender may have: its flow-control window \
@@ -245,14 +249,8 @@ impl Parameter {
                 "Which of several waiting neighbours gets the token: round-robin, least-served or \
                  nearest [default: round-robin]"
             }
-            Self::Rest => {
-                "How long a token stays at every node after a round in which nobody used it \
-                 [default: 1ms]"
-            }
-            Self::Resources => {
-                "How many resources there are, each with its own token, all of which an entry \
-                 needs [default: 1]"
-            }
+            Self::Rest => REST,
+            Self::Resources => RESOURCES,
             Self::Initiator => "The node that starts the wave [default: 0]",
             Self::Priorities => {
                 "The priorities of requests, a number a node, such as 0,0,5: the highest goes \
