@@ -217,10 +217,9 @@ impl Parameter {
             }
             Self::Holder | Self::Initiator => "NODE",
             Self::Topology => "SHAPE",
-            Self::Greedy => "TIMES",
+            Self::Greedy | Self::Tries => "TIMES",
             Self::Arbitration | Self::Contention | Self::Tail => "RULE",
             Self::Window | Self::History => "MESSAGES",
-            Self::Tries => "TIMES",
             Self::Scope => "LINKS",
             Self::Waits => "FACTORS",
             Self::Distances | Self::Detector => "HOW",
