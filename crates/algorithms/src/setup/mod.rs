@@ -102,8 +102,8 @@ impl Setup {
     /// timers that are never late, coins for root contention, no time to gather, a heartbeat every
     /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
     /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
-    /// with requests to all, nobody who is taken for crashed, and a group that all have founded, who
-    /// watch each other by heartbeats; two pieces of work for each.
+    /// with requests to all, nobody who is taken for crashed, and a group that all have founded,
+    /// who watch each other by heartbeats; two pieces of work for each.
     pub fn new(group: Group) -> Self {
         Self {
             group,
