@@ -34,16 +34,16 @@
 //! **Unknown receivers** (`--history N`). Who asks nobody how far it has come need not know who
 //! listens. A sender then keeps its last N messages, waits for no window, and stops repeating its
 //! highest number when the intervals have grown to their longest. A request for something older is
-//! answered with GONE and the number of the oldest that there is. The receiver tells its application
-//! which messages it *misses for ever*, and goes on behind them. What is promised then is less: in
-//! order, none twice, every message that a receiver has heard of is delivered or reported, and
+//! answered with GONE and the number of the oldest that there is. The receiver tells its
+//! application which messages it *misses for ever*, and goes on behind them. Less is promised then:
+//! in order, none twice, every message that a receiver has heard of is delivered or reported, and
 //! nothing is reported that its sender still has. A receiver keeps less than a window of a sender,
 //! and asks for no more at a time; so N is at most a window. Gaps are known in fifo order only.
 //!
 //! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
 //! arrives eventually, and that no member crashes; with `--tries R`, one that has not answered R
-//! heartbeats in a row is removed, as [with acknowledgements](super::ack). Where messages are reordered, there seem to be
-//! gaps, and some messages are sent twice.
+//! heartbeats in a row is removed, as [with acknowledgements](super::ack). Where messages are
+//! reordered, there seem to be gaps, and some messages are sent twice.
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**
 //! (but for `stop` and `none`): as long as the sender does not know that all have everything it
@@ -64,8 +64,8 @@ use vorrang_protocol::{Effects, Group, NodeId, NodeState, StateValue};
 use super::body::Body;
 use super::card::{CONTROL, Card, Demonstration, Flaw, LATENCY, Setting, Terms};
 use super::carrier::{Carrier, Up, longest};
-use super::gaps::message::numbers;
 pub use super::gaps::message::{Message, Timer};
+use super::gaps::message::{ask, numbers};
 use super::inbox::{Arrival, Inbox};
 use super::ordered::{self, Ordered};
 use super::silence::Silence;
@@ -268,30 +268,6 @@ impl Nack {
     }
 }
 
-/// Asks a sender for these, lowest first.
-fn ask<C>(of: NodeId, missing: impl Iterator<Item = u64>, fx: &mut impl Effects<Ordered<C>>)
-where
-    C: Carrier<Message = Message>,
-{
-    let mut wanted: Option<(u64, u32)> = None;
-    let mut say = |(first, mask)| {
-        fx.send(of, ordered::Message::Carried(Message::Nack { first, mask }));
-    };
-    for number in missing {
-        match &mut wanted {
-            Some((first, mask)) if number - *first < 32 => *mask |= 1 << (number - *first),
-            _ => {
-                if let Some(full) = wanted.replace((number, 1)) {
-                    say(full);
-                }
-            }
-        }
-    }
-    if let Some(last) = wanted {
-        say(last);
-    }
-}
-
 impl Carrier for Nack {
     type Message = Message;
     type Timer = Timer;
@@ -381,7 +357,7 @@ impl Carrier for Nack {
             Timer::Repeat(of) => {
                 let Some(stream) = self.streams.get_mut(&of) else { return };
                 ask(of, stream.inbox.missing(stream.below), fx);
-                // What is asked for too late is gone, so that is not asked for more and more seldom.
+                // What is asked for too late is gone: no time to ask more and more seldom.
                 if self.keeps.is_none() {
                     stream.tries = (stream.tries + 1).min(Retries::MOST_DOUBLINGS as u8);
                 }

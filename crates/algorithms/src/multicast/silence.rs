@@ -2,8 +2,8 @@
 //! them any more.
 //!
 //! That is right under an assumption: a message takes no longer than
-//! [`within`](crate::setup::Setup::within), and fewer than so many tries in a row are lost, there or
-//! back. Where it does not hold, a member that is up may be removed, and what it misses then is
+//! [`within`](crate::setup::Setup::within), and fewer than so many tries in a row are lost, there
+//! or back. Where it does not hold, a member that is up may be removed, and what it misses then is
 //! dropped.
 
 use alloc::vec::Vec;
@@ -42,7 +42,7 @@ impl Silence {
         }
     }
 
-    /// These have not answered, and are to be tried again; whether some of them are removed instead.
+    /// These have not answered, and are to be tried again; whether some are removed instead.
     pub(super) fn try_again(&mut self, waited: impl Iterator<Item = NodeId>) -> bool {
         let Some(most) = self.most else { return false };
         let mut removes = false;

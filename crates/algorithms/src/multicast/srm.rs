@@ -64,8 +64,8 @@
 //! **Departures**: sessions end when there is nothing to say, so that a run can end; the paper's
 //! go on. Randomness is a [choice](vorrang_protocol::Effects::choose) among so many values
 //! (`--draws`), so that a checker can try them all: two of them, the shortest and the longest, are
-//! all that it needs. Numbers are per sender, where the paper has names. A scope is widened to all at
-//! once, and not step by step; sessions always go to all.
+//! all that it needs. Numbers are per sender, where the paper has names. A scope is widened to all
+//! at once, and not step by step; sessions always go to all.
 
 use alloc::collections::BTreeMap;
 use alloc::vec;

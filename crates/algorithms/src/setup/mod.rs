@@ -112,8 +112,9 @@ impl Setup {
     /// acknowledged when the root is known, no time to gather, a heartbeat every
     /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
     /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
-    /// with requests to all, and a group that all have founded, who watch each other by
-    /// heartbeats; two pieces of work for each, and the sum of their numbers to gather.
+    /// with requests to all, nobody who is taken for crashed, and a group that all have founded,
+    /// who watch each other by heartbeats; two pieces of work for each, and the sum of their
+    /// numbers to gather.
     pub fn new(group: Group) -> Self {
         Self {
             group,

@@ -103,6 +103,10 @@ pub enum Parameter {
 }
 
 // Longer help texts.
+const REST: &str = "How long a token stays at every node after a round in which nobody used it \
+                    [default: 1ms]";
+const RESOURCES: &str = "How many resources there are, each with its own token, all of which an \
+                         entry needs [default: 1]";
 const CONTENTION: &str = "How root contention between two nodes is resolved: wait (each waits a \
                           short or a long time, as a coin falls), firewire (240ns to 260ns or \
                           570ns to 600ns, as in IEEE 1394-1995, on links of 23ns if nothing else \
@@ -241,14 +245,13 @@ impl Parameter {
             }
             Self::Holder | Self::Initiator => "NODE",
             Self::Topology => "SHAPE",
-            Self::Greedy => "TIMES",
+            Self::Greedy | Self::Tries => "TIMES",
             Self::Arbitration
             | Self::Contention
             | Self::Acknowledge
             | Self::Tail
             | Self::Aggregate => "RULE",
             Self::Window | Self::History => "MESSAGES",
-            Self::Tries => "TIMES",
             Self::Scope => "LINKS",
             Self::Waits => "FACTORS",
             Self::Distances | Self::Detector => "HOW",
@@ -277,14 +280,8 @@ impl Parameter {
                 "Which of several waiting neighbours gets the token: round-robin, least-served or \
                  nearest [default: round-robin]"
             }
-            Self::Rest => {
-                "How long a token stays at every node after a round in which nobody used it \
-                 [default: 1ms]"
-            }
-            Self::Resources => {
-                "How many resources there are, each with its own token, all of which an entry \
-                 needs [default: 1]"
-            }
+            Self::Rest => REST,
+            Self::Resources => RESOURCES,
             Self::Initiator => "The node that starts the wave [default: 0]",
             Self::Priorities => {
                 "The priorities of requests, a number a node, such as 0,0,5: the highest goes \

@@ -205,7 +205,8 @@ fn whoever_misses_the_same_backs_off_once_a_round_and_asks_in_the_end() {
     }
 }
 
-/// Two miss it, the request of one suppresses that of the other, and to that one the repair is lost.
+/// Two miss it, the request of one suppresses that of the other, and to that one the repair is
+/// lost.
 const REPAIR_LOST: &str = "cast 0\nlose 0->1 DATA(0)\nlose 0->2 DATA(0)\ntimer 0 Session\ntimer 0 \
      Session\ndeliver 0->1\ndeliver 0->2\ntimer 1 Request(0/0)\ndeliver 1->2 \
      REQUEST(0/0)\ndeliver 1->0 REQUEST(0/0)\ntimer 0 Repair(0/0)\nlose 0->2 REPAIR(0/0)";

@@ -287,8 +287,8 @@ fn a_loss_near_the_sender_is_asked_for_about_once() {
     }
 }
 
-/// Every message over a link counts. Of losses in a tree most concern few, and with a scope few hear
-/// of them.
+/// Every message over a link counts. Of losses in a tree most concern few, and with a scope few
+/// hear of them.
 #[test]
 fn a_scope_spares_those_who_miss_nothing() {
     let of_scope = |scope: &str| {

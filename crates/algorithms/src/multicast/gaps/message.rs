@@ -3,9 +3,11 @@
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{Effects, NodeId};
 
 use crate::multicast::body::Body;
+use crate::multicast::carrier::Carrier;
+use crate::multicast::ordered::{self, Ordered};
 
 /// The messages between carriers.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -109,5 +111,32 @@ impl fmt::Debug for Timer {
             Self::Beat => f.write_str("Beat"),
             Self::Repeat(of) => write!(f, "Repeat({of})"),
         }
+    }
+}
+
+/// Asks a sender for these, lowest first.
+pub(in crate::multicast) fn ask<C>(
+    of: NodeId,
+    missing: impl Iterator<Item = u64>,
+    fx: &mut impl Effects<Ordered<C>>,
+) where
+    C: Carrier<Message = Message>,
+{
+    let mut wanted: Option<(u64, u32)> = None;
+    let mut say = |(first, mask)| {
+        fx.send(of, ordered::Message::Carried(Message::Nack { first, mask }));
+    };
+    for number in missing {
+        match &mut wanted {
+            Some((first, mask)) if number - *first < 32 => *mask |= 1 << (number - *first),
+            _ => {
+                if let Some(full) = wanted.replace((number, 1)) {
+                    say(full);
+                }
+            }
+        }
+    }
+    if let Some(last) = wanted {
+        say(last);
     }
 }

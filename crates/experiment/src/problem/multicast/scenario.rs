@@ -162,10 +162,7 @@ impl Scenario {
                     .theory(requests.and_then(|_| self.theory(REQUESTS)), None),
             );
         }
-        if self.setup.history.is_some() {
-            figures
-                .push(Figure::count("missed", "missed for ever", tally.missed()).column("MISSED"));
-        }
+        figures.extend(self.missed(tally));
         if counts("REPAIR") {
             figures.push(
                 Figure::real("repairs_per_loss", per(repaired, losses))
@@ -188,6 +185,12 @@ impl Scenario {
             Figure::count("bytes", "bytes", tally.traffic().bytes()),
         ]);
         figures
+    }
+
+    /// What members gave up, where that may be.
+    fn missed(&self, tally: &Tally) -> Option<Figure> {
+        let missed = || Figure::count("missed", "missed for ever", tally.missed()).column("MISSED");
+        self.setup.history.map(|_| missed())
     }
 
     /// Buffers of processes are not measured.
