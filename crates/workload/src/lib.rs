@@ -2,7 +2,8 @@
 //!
 //! A folder a problem: its workload and its meter, with the monitors that judge its runs. Simulator
 //! and checker are compiled here, once for every problem ([`Simulated::run_for`],
-//! [`Simulated::replay`], [`Explored::explore_after`]), so that their callers may be compiled with less effort.
+//! [`Simulated::replay`], [`Explored::explore_after`]), so that their callers may be compiled with
+//! less effort.
 #![forbid(unsafe_code)]
 
 pub mod detection;

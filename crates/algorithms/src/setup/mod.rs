@@ -4,6 +4,7 @@
 //! traces, and in what two nodes tell each other before they work together.
 
 mod choice;
+mod help;
 mod parameter;
 mod waits;
 

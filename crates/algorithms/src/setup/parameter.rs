@@ -8,6 +8,7 @@ use core::time::Duration;
 
 use vorrang_protocol::{NodeId, parse_duration_ns, show_duration_ns};
 
+use super::help;
 use super::{
     Acknowledge, Aggregate, Arbitration, Contention, Detector, Distances, Ordering, Setup, Tail,
 };
@@ -101,63 +102,6 @@ pub enum Parameter {
     /// What each node gives to a wave.
     Values,
 }
-
-// Longer help texts.
-const REST: &str = "How long a token stays at every node after a round in which nobody used it \
-                    [default: 1ms]";
-const RESOURCES: &str = "How many resources there are, each with its own token, all of which an \
-                         entry needs [default: 1]";
-const CONTENTION: &str = "How root contention between two nodes is resolved: wait (each waits a \
-                          short or a long time, as a coin falls), firewire (240ns to 260ns or \
-                          570ns to 600ns, as in IEEE 1394-1995, on links of 23ns if nothing else \
-                          is said), firewire-a (760ns to 850ns or 1590ns to 1670ns, as in 1394a), \
-                          or id (the higher is the parent) [default: wait]";
-const ACKNOWLEDGE: &str = "When a node is told that the one which it has asked is its parent: \
-                           with-root (when the root is known, and who it is) or at-once (before \
-                           the parent asks itself; of the root it hears later) \
-                           [default: with-root]";
-const AGGREGATE: &str = "What the wave brings back of the nodes' values: sum, max, min, count, or \
-                         collect, which is all of them by node [default: sum]";
-const VALUES: &str = "The value of each node, a number a node, such as 4,0,7, or a file of \
-                      numbers [default: ids, to each node its number]";
-const WORK: &str = "How many pieces of work the computation has whose end is to be found out \
-                    [default: twice as many as there are nodes]";
-const WINDOW: &str = "How many unacknowledged messages a sender may have: its flow-control window \
-                      [default: 64]";
-const TAIL: &str = "How the loss of the last message is detected: heartbeat (the sender repeats \
-                    its highest sequence number until all have everything), stop (it does so three \
-                    times) or none [default: heartbeat]";
-const HISTORY: &str = "How many of its last messages a sender keeps: it then need not know its \
-                       receivers and waits for none, and what a receiver asks for too late is a \
-                       gap that is reported to its application. A number, at most --window, or all \
-                       (what not all members are known to have) [default: all]";
-const TRIES: &str = "After how many tries in a row that a member does not answer it is taken for \
-                     crashed: no sender waits for it any more. Right if no message takes longer \
-                     than --within and fewer than so many are lost in a row. A number, or never \
-                     [default: never]";
-const ORDERING: &str = "In which order messages are delivered: fifo, causal, sequencer, token, \
-     lamport or skeen; the last four are total [default: fifo; sequencer of total-order]";
-const WAITS: &str = "How long to wait before requesting a missing message, and before repairing \
-                     it, in units of distance: fixed, adaptive, star, line, or C1,C2,D1,D2 \
-                     [default: fixed]";
-const DISTANCES: &str = "Whether distances to other members are measured or known: measured or \
-                         known [default: measured; known in a check]";
-const DRAWS: &str = "From how many different waits one is drawn, the shortest and the \
-     longest included [default: 1001; 2 in a check]";
-const SCOPE: &str = "How many links a request goes at first, and the repair that answers it no \
-                     further than to all who may have heard it; if that brings nothing, the next \
-                     request goes to all: a number of links, or all [default: all]";
-const FOUNDERS: &str = "How many nodes found the group, those with the lowest numbers; others \
-                        join when they ask to [default: all; all but one in a check]";
-const DETECTOR: &str = "The failure detector: heartbeats, or told (by the commands suspect, trust \
-                        and beat) [default: heartbeats; told in a check]";
-const TOPOLOGY: &str = "The topology: ring, line, star, complete, tree:2, grid, torus, hypercube, \
-                        random-tree, random:0.1, or a file of links [default: what the algorithm \
-                        is usually run on]";
-const QUORUM: &str = "The quorum system: plane, cyclic, grid, majority, weighted:2,1,1, triangle, \
-                      wall:1,2,3, tree, all, singleton, sets:0-1,1-2,0-2, or a file of sets; \
-                      `quorum --help` lists all [default: the plane if there is one of so many \
-                      nodes, else the grid]";
 
 impl Parameter {
     /// All that there are.
@@ -271,7 +215,7 @@ impl Parameter {
                  --latency allows in a simulation, 1s over a network, 1ms elsewhere]"
             }
             Self::Holder => "The initial holder of the token [default: 0]",
-            Self::Topology => TOPOLOGY,
+            Self::Topology => help::TOPOLOGY,
             Self::Greedy => {
                 "How often in a row a node with the token may serve its own request before those \
                  of its neighbours [default: 0]"
@@ -280,14 +224,14 @@ impl Parameter {
                 "Which of several waiting neighbours gets the token: round-robin, least-served or \
                  nearest [default: round-robin]"
             }
-            Self::Rest => REST,
-            Self::Resources => RESOURCES,
+            Self::Rest => help::REST,
+            Self::Resources => help::RESOURCES,
             Self::Initiator => "The node that starts the wave [default: 0]",
             Self::Priorities => {
                 "The priorities of requests, a number a node, such as 0,0,5: the highest goes \
                  first, and priorities of waiting nodes age [default: none]"
             }
-            Self::Quorum => QUORUM,
+            Self::Quorum => help::QUORUM,
             Self::Structure => {
                 "The information structure, whom each node asks and whom it informs: central, \
                  lamport, ricart-agrawala, maekawa, or sets:0-1/0,0-1/1,0-1-2 with a pair of sets \
@@ -300,8 +244,8 @@ impl Parameter {
             Self::Late => {
                 "How late a timer may run out, for algorithms with time-outs [default: 0]"
             }
-            Self::Contention => CONTENTION,
-            Self::Acknowledge => ACKNOWLEDGE,
+            Self::Contention => help::CONTENTION,
+            Self::Acknowledge => help::ACKNOWLEDGE,
             Self::Gather => {
                 "How long a node waits for the request of its last neighbour before it asks \
                  itself [default: 0]"
@@ -314,20 +258,20 @@ impl Parameter {
                 "How late a heartbeat may be before its sender is suspected; doubled after every \
                  false suspicion [default: 500us; 100ms over a network, 800ms of node --on-views]"
             }
-            Self::Window => WINDOW,
-            Self::Tail => TAIL,
-            Self::History => HISTORY,
-            Self::Tries => TRIES,
-            Self::Ordering => ORDERING,
-            Self::Waits => WAITS,
-            Self::Distances => DISTANCES,
-            Self::Draws => DRAWS,
-            Self::Scope => SCOPE,
-            Self::Founders => FOUNDERS,
-            Self::Detector => DETECTOR,
-            Self::Work => WORK,
-            Self::Aggregate => AGGREGATE,
-            Self::Values => VALUES,
+            Self::Window => help::WINDOW,
+            Self::Tail => help::TAIL,
+            Self::History => help::HISTORY,
+            Self::Tries => help::TRIES,
+            Self::Ordering => help::ORDERING,
+            Self::Waits => help::WAITS,
+            Self::Distances => help::DISTANCES,
+            Self::Draws => help::DRAWS,
+            Self::Scope => help::SCOPE,
+            Self::Founders => help::FOUNDERS,
+            Self::Detector => help::DETECTOR,
+            Self::Work => help::WORK,
+            Self::Aggregate => help::AGGREGATE,
+            Self::Values => help::VALUES,
         }
     }
 
