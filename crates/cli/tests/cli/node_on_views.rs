@@ -274,9 +274,9 @@ fn a_group_that_multicasts_is_joined_by_the_address_of_any_member() {
         assert_eq!(node.hear(), "delivers 3/0: hello from   the fourth");
     }
     // A founder is gone without a word: the others go on, those who joined included.
-    let mut founder = nodes.remove(1);
-    founder.child.kill().expect("it can be killed");
-    founder.child.wait().expect("it is dead");
+    let mut killed = nodes.remove(1);
+    killed.child.kill().expect("it can be killed");
+    killed.child.wait().expect("it is dead");
     for node in &nodes {
         hears_at_last(node, "{0', 2', 3'}");
     }

@@ -22,9 +22,9 @@ fn every_total_order_makes_a_lock_that_costs_what_the_theory_says() {
     }
     let cost = |ordering: &str| {
         let line = format!("run total-order --nodes 5 --load light --ordering {ordering}");
-        json(&words(&line)).1["messages_per_entry"].as_f64().expect("a number")
+        json(&words(&line)).1["messages_per_entry"].to_string()
     };
-    assert_eq!(["sequencer", "skeen", "lamport"].map(cost), [16.0, 24.0, 40.0]);
+    assert_eq!(["sequencer", "skeen", "lamport"].map(cost), ["16.0", "24.0", "40.0"]);
 }
 
 #[test]
