@@ -389,6 +389,9 @@ fn sync_delay(at: &Setting) -> Span {
     let contenders = f64::from(at.contenders);
     match at.setup.ordering {
         Ordering::Skeen => Span::exactly(3.0),
+        // The sequencer delivers its own request at once: if it stays for less than T, it is back
+        // inside before it has heard of another, again and again.
+        Ordering::Sequencer if at.hold < 1.0 && at.contenders > 1 => Span::between(0.0, 2.0),
         // In every round it takes T into the sequencer and T out of it.
         Ordering::Sequencer if at.nodes() > 2 && at.contenders > 1 => {
             Span::between(1.0, 2.0).typically(2.0 - 2.0 / contenders)

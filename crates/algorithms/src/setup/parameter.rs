@@ -350,6 +350,9 @@ impl Parameter {
             Self::Acknowledge => setup.acknowledge == Acknowledge::default(),
             Self::Aggregate => setup.aggregate == Aggregate::default(),
             Self::Values => setup.values == Values::IDS,
+            Self::History => setup.history.is_none(),
+            Self::Tries => setup.tries.is_none(),
+            Self::Scope => setup.scope.is_none(),
             Self::K
             | Self::Within
             | Self::Holder
@@ -370,13 +373,10 @@ impl Parameter {
             | Self::Margin
             | Self::Window
             | Self::Tail
-            | Self::History
-            | Self::Tries
             | Self::Ordering
             | Self::Waits
             | Self::Distances
             | Self::Draws
-            | Self::Scope
             | Self::Founders
             | Self::Detector
             | Self::Work => false,

@@ -335,6 +335,7 @@ fn all_elections_stand_side_by_side_with_their_theory() {
         "ring-election",
         "watching-bully",
         "watching-ring",
+        "view-leader",
         "chang-roberts",
         "tree-election",
         "echo-election",
@@ -342,11 +343,13 @@ fn all_elections_stand_side_by_side_with_their_theory() {
     assert_eq!(together.iter().map(|row| &row["algorithm"]).collect::<Vec<_>>(), names);
     for row in rows {
         // Heartbeats have no end, and so no theory.
-        let is_watching = row["algorithm"].as_str().is_some_and(|it| it.starts_with("watching"));
+        let name = row["algorithm"].as_str().expect("a name");
+        let is_watching = name.starts_with("watching") || name == "view-leader";
         for figure in [if is_watching { "messages_counted" } else { "messages" }, "duration"] {
             let agreement = &row[format!("{figure}_agreement")];
             let has_lower_waves = row["initiators"] != json!([8]) && figure == "messages";
             let is_ranged = row["algorithm"] == "tree-election"
+                || name == "view-leader"
                 || row["algorithm"] == "echo-election" && has_lower_waves
                 || row["algorithm"] == "ring-election" && figure == "duration"
                 || row["algorithm"] == "watching-ring" && figure == "duration";
