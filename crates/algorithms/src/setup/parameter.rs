@@ -345,7 +345,7 @@ impl Parameter {
 
     /// Whether it has its default in a set-up and is not written then: for what is rarely asked
     /// for, such as what a wave gathers.
-    pub(super) fn goes_without_saying(self, setup: &Setup) -> bool {
+    pub fn goes_without_saying(self, setup: &Setup) -> bool {
         match self {
             Self::Acknowledge => setup.acknowledge == Acknowledge::default(),
             Self::Aggregate => setup.aggregate == Aggregate::default(),

@@ -39,7 +39,7 @@ impl CommandLine {
     /// Adds how an algorithm is set up.
     pub fn setup(&mut self, about: &About, setup: &Setup) {
         self.option("nodes", setup.group.size());
-        for parameter in about.takes {
+        for parameter in about.takes.iter().filter(|it| !it.goes_without_saying(setup)) {
             self.option(parameter.name(), parameter.show(setup));
         }
     }
