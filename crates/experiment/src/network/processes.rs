@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 use vorrang_algorithms::mutex::Command;
 use vorrang_net::Clock;
 use vorrang_protocol::NodeId;
+use vorrang_trace::Line;
 
 use super::lock::Nodes;
 use super::worker::WorkerSetup;
@@ -124,6 +125,15 @@ struct Told {
     upto_ns: u64,
 }
 
+impl Told {
+    /// When it was last heard. A process may be killed after it has told a record and before it has
+    /// said up to when that was all.
+    fn last_heard_ns(&self) -> u64 {
+        let last = self.records.last().and_then(|it| Line::parse(it, |_, _, _| None).ok());
+        last.map_or(0, |line| line.at_ns).max(self.upto_ns)
+    }
+}
+
 impl Nodes for Processes {
     async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
         self.tell(node, &command).await
@@ -213,7 +223,7 @@ impl Processes {
         for (id, records) in self.former {
             let gone = |error| Failure::World(format!("node {id}: {error}"));
             let mut told = records.await.map_err(gone)?;
-            recorded.killed.push((id, told.upto_ns));
+            recorded.killed.push((id, told.last_heard_ns()));
             recorded.lines.append(&mut told.records);
         }
         for (id, mut worker) in (0..).map(NodeId).zip(workers) {
@@ -231,7 +241,7 @@ impl Processes {
             let gone = |error| Failure::World(format!("node {id}: {error}"));
             let mut told = worker.records.await.map_err(gone)?;
             if worker.is_killed {
-                recorded.killed.push((id, told.upto_ns));
+                recorded.killed.push((id, told.last_heard_ns()));
             }
             recorded.lines.append(&mut told.records);
             recorded.lines.append(&mut last);
@@ -247,4 +257,18 @@ pub(super) struct Recorded {
     pub(super) lines: Vec<String>,
     /// The killed nodes, and when they were last heard.
     pub(super) killed: Vec<(NodeId, u64)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_killed_process_was_up_when_it_told_its_last_record() {
+        let record = r#"[7,3,"command",{"acquire":"exclusive"}]"#.to_owned();
+        assert!(Line::parse(&record, |_, _, _| None).is_ok(), "a record");
+        let told = |upto_ns| Told { records: vec![record.clone()], upto_ns };
+        assert_eq!([told(5), told(9)].map(|it| it.last_heard_ns()), [7, 9]);
+        assert_eq!(Told { records: Vec::new(), upto_ns: 4 }.last_heard_ns(), 4);
+    }
 }
