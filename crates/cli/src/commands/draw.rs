@@ -68,7 +68,8 @@ enum Source {
     Topology(OfShape),
     /// Draw a quorum system with two quorums and where they meet
     Quorum(OfSystem),
-    /// Draw a script of events, as `vorrang clocks` has it: --clocks writes clocks at them
+    /// Draw a script of events, as `vorrang clocks` has it, with Lamport's clocks at them unless
+    /// --clocks says vector
     Clocks(OfScript),
     /// Draw an information structure: who asks whom, and who informs whom as well
     Structure(OfStructure),
@@ -220,7 +221,9 @@ impl Draw {
             (Some(Source::Quorum(system)), _) => return self.how.show(kind, &system.graph()?),
             (Some(Source::Clocks(of)), _) => {
                 let (script, command) = of.read()?;
-                return self.how.draw(kind, &script.story(format!("vorrang draw {command}")));
+                let clocks = self.how.clocks.or(Some(Logical::Lamport));
+                let how = How { clocks, ..self.how };
+                return how.draw(kind, &script.story(format!("vorrang draw {command}")));
             }
             (Some(Source::Structure(of)), _) => {
                 let (structure, group, quorums) = of.read()?;

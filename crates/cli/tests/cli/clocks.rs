@@ -73,3 +73,16 @@ fn a_script_is_read_from_a_file_drawn_and_refused_with_the_event_that_is_wrong()
         assert!(err.contains(why), "{script}: {err}");
     }
 }
+
+#[test]
+fn a_drawn_script_has_clocks_whether_they_are_asked_for_or_not() {
+    let script = "0 sends a to 1; 1 gets a";
+    let drawn = |more: &[&str]| {
+        let (code, out, err) =
+            run(&[&["draw", "clocks", script, "--format", "svg"], more].concat());
+        assert_eq!(code, 0, "{err}");
+        out
+    };
+    assert_eq!(drawn(&[]), drawn(&["--clocks", "lamport"]));
+    assert_ne!(drawn(&[]), drawn(&["--clocks", "vector"]));
+}
