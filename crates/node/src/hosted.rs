@@ -138,7 +138,8 @@ impl Hosted for Multicast {
         }
     }
 
-    /// A sender gives up no member.
+    /// A sender waits for every member, or, with `--tries`, for no silent one: which of them are
+    /// needed cannot be said beforehand.
     fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {
         Needs::Anyone
     }

@@ -56,14 +56,12 @@ use vorrang_protocol::{
     Effect, Effects, Invariant, NodeId, NodeState, Outbox, Protocol, Refused, Situation, StateValue,
 };
 
-use super::card::{
-    BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting, Terms,
-};
-use super::fallback::{Fallback, fallbacks};
+use super::card::{Card, Demonstration, Flaw, Terms};
+use super::fallback::{Fallback, THEORY, fallbacks};
 use super::handing_on::rota::Rota;
 use super::handing_on::{CaoSinghal, Message as Permit, Phase, say};
-use super::{Command, Notice, theory};
-use crate::card::{Assumes, Span};
+use super::{Command, Notice};
+use crate::card::Assumes;
 use crate::clock::Stamp;
 use crate::recipe::Recipe;
 use crate::setup::Parameter;
@@ -305,33 +303,10 @@ pub const CARD: Card = Card {
     assumes: Assumes::TIMELY,
     takes: &[Parameter::Quorum, Parameter::Within],
     terms: Terms::PLAIN,
-    theory: &[
-        MESSAGES.costs(messages),
-        SYNC_DELAY.costs(|_| Span::between(0.0, f64::INFINITY)),
-        RESPONSE.costs(response),
-        BUSIEST.costs(|_| Span::between(0.0, f64::INFINITY)),
-    ],
+    theory: THEORY,
     flaws: FLAWS,
     source: include_str!("cao_singhal_fallback.rs"),
 };
-
-/// Without contention nobody is probed. Else the cost depends on how long a node waits.
-fn messages(at: &Setting) -> Span {
-    // A node begins with the same quorum every time.
-    let system = theory::system(at);
-    let alone = theory::of_quorums(at, |me, _| 3.0 * theory::others(me, &system.of(me)));
-    match at.load {
-        Load::Light => alone,
-        Load::Heavy => Span::between(alone.low, f64::INFINITY),
-    }
-}
-
-fn response(at: &Setting) -> Span {
-    match at.load {
-        Load::Light => theory::round_trip(at),
-        Load::Heavy => Span::between(at.hold, f64::INFINITY),
-    }
-}
 
 const TREE: &[(Parameter, &str)] = &[(Parameter::Quorum, "tree")];
 

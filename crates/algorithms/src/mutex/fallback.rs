@@ -14,6 +14,9 @@ use core::time::Duration;
 
 use vorrang_protocol::{Delay, NodeId, NodeSet, NodeState, StateValue};
 
+use super::card::{BUSIEST, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting};
+use super::theory;
+use crate::card::{Cost, Span};
 use crate::setup::{Setup, Unfit};
 
 /// The quorums of a node, and which of them is asked.
@@ -142,4 +145,30 @@ pub(super) fn fallbacks(setup: &Setup) -> Result<impl Fn(NodeId) -> Fallback + u
         let all: Vec<Vec<NodeId>> = [own.clone()].into_iter().chain(others).collect();
         Fallback::new(all.into(), within)
     })
+}
+
+/// What an algorithm with fallbacks costs, whichever it is.
+pub(super) const THEORY: &[Cost<Setting>] = &[
+    MESSAGES.costs(messages),
+    SYNC_DELAY.costs(|_| Span::between(0.0, f64::INFINITY)),
+    RESPONSE.costs(response),
+    BUSIEST.costs(|_| Span::between(0.0, f64::INFINITY)),
+];
+
+/// Without contention nobody is probed. Else the cost depends on how long a node waits.
+fn messages(at: &Setting) -> Span {
+    // A node begins with the same quorum every time.
+    let system = theory::system(at);
+    let alone = theory::of_quorums(at, |me, _| 3.0 * theory::others(me, &system.of(me)));
+    match at.load {
+        Load::Light => alone,
+        Load::Heavy => Span::between(alone.low, f64::INFINITY),
+    }
+}
+
+fn response(at: &Setting) -> Span {
+    match at.load {
+        Load::Light => theory::round_trip(at),
+        Load::Heavy => Span::between(at.hold, f64::INFINITY),
+    }
 }
