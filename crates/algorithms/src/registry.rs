@@ -7,7 +7,8 @@ use crate::detection::flaws::{FirstAwaitedForEver, LearnsNothing, NeverRecovers}
 use crate::detection::heartbeat::{self, Heartbeat};
 use crate::election::bully::{self, Bully};
 use crate::election::chang_roberts::{self, ChangRoberts};
-use crate::election::flaws::bully::{self as bully_flaws, Unguarded, Unnumbered};
+use crate::election::flaws::bully::{self as bully_flaws, NumberForgotten, Unguarded, Unnumbered};
+use crate::election::flaws::bus_reset::{EarlyLost, ResetNotFlooded, StaleGeneration};
 use crate::election::flaws::chang_roberts::LowerOnesPass;
 use crate::election::flaws::echo_election::{
     self as echo_election_flaws, FirstWaveStays, LowerWavesAnswered,
@@ -17,7 +18,9 @@ use crate::election::flaws::tree_election::{EqualWaits, NoLeafIsRoot, StaleBeMyP
 use crate::election::flaws::watching::NobodyCalls;
 use crate::election::ring_election::{self, RingElection};
 use crate::election::watching::Watching;
-use crate::election::{Election, echo_election, tree_election, watching_bully, watching_ring};
+use crate::election::{
+    Election, bus_reset, echo_election, tree_election, watching_bully, watching_ring,
+};
 use crate::group::flaws::{
     AcrossTheBarrier, MinorityGoesOn, NoFreeze, NoSecondPhase, NothingHandedOver, OrphansDropped,
     StaleView, VotesForgotten, deciding, mistaken,
@@ -29,7 +32,7 @@ use crate::multicast::ack::Ack;
 use crate::multicast::flaws::{
     CausalByFifoOnly, DeliveredBeforeStable, EVERY_GAP_IS_ASKED_FOR, FreedWhenOneHasIt,
     GapNotReported, GoneNotSaid, NeverRemoved, NeverWidened, NoDuplicateFilter, NoIgnoreInterval,
-    NoSessions, ONE_BACK_OFF, SuppressedForEver,
+    NoSessions, ONE_BACK_OFF, StaleIncarnation, SuppressedForEver,
 };
 use crate::multicast::nack::Nack;
 use crate::multicast::srm::Srm;
@@ -48,6 +51,7 @@ use crate::mutex::flaws::carvalho_roucairol::NoReRequest;
 use crate::mutex::flaws::central::{AlwaysDenied, AlwaysGranted, LastComeFirstServed};
 use crate::mutex::flaws::echo_lift::{LatestEdge, WishForgotten};
 use crate::mutex::flaws::elected_lift::{EveryoneStarts, ResultSuffices};
+use crate::mutex::flaws::group_exclusion::ClassesNotCompared;
 use crate::mutex::flaws::k_exclusion::{DebtsForgotten, ReplyCountsOnce};
 use crate::mutex::flaws::lamport::{AnyWordWillDo, AsItIs, CopiesStampedApart};
 use crate::mutex::flaws::lift::lowest_first;
@@ -55,7 +59,9 @@ use crate::mutex::flaws::maekawa::{
     self as maekawa_flaws, AnsweredBeforeLocked, GivenBackForgotten, InquiryOutlivesRequest,
     OneFlagForAll, OneInquiryAnswered, OvertakenNotTold,
 };
-use crate::mutex::flaws::maekawa_fallback::{ArbiterForgets, DeadMembersDropped, WaitsForTheDead};
+use crate::mutex::flaws::maekawa_fallback::{
+    ArbiterForgets, DeadMembersDropped, RestartUnheeded, WaitsForTheDead,
+};
 use crate::mutex::flaws::majority_votes::{Amnesia, AnsweredBeforeVoted, VotesForAll, VotesKept};
 use crate::mutex::flaws::majority_votes_timely::{
     AmnesiaInTime, InsideAndSilent, NeverWithdrawn, WithdrawnUnasked,
@@ -74,7 +80,7 @@ use crate::mutex::flaws::ricart_agrawala_probing::{
 };
 use crate::mutex::flaws::sanders::NoWayBack;
 use crate::mutex::flaws::singhal::{
-    AsPublished, InsideAsIfIdle, NoReSend, OlderBelieved, StaircaseBelieved,
+    AsPublished, InsideAsIfIdle, LastAskerOnly, NoReSend, OlderBelieved, StaircaseBelieved,
 };
 use crate::mutex::flaws::suzuki_kasami::{
     EveryoneIsQueued, OutdatedRequestsServed, QueueLeftBehind, RequestsMissedInside, TokenDoubled,
@@ -175,7 +181,10 @@ impl Listed for Mutex {
         into.flaw(card, "readers-pass-waiting-writers", correct().with(&ReadersPassWaitingWriters));
         into.flaw(card, "readers-preference", correct().with(&ReadersPreference));
 
-        into.algorithm(&group_exclusion::CARD, of_group(ClaimedExclusion::groups));
+        let card = &group_exclusion::CARD;
+        let correct = || of_group(ClaimedExclusion::groups);
+        into.algorithm(card, correct());
+        into.flaw(card, "classes-not-compared", correct().with(&ClassesNotCompared));
 
         let card = &resource_sets::CARD;
         into.algorithm(card, of_group(ClaimedExclusion::resources));
@@ -207,6 +216,7 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     into.flaw(card, "dead-members-dropped", correct().with(&DeadMembersDropped));
     into.flaw(card, "arbiter-forgets", correct().with(&ArbiterForgets));
     into.flaw(card, "waits-for-the-dead", correct().with(&WaitsForTheDead));
+    into.flaw(card, "restart-unheeded", correct().with(&RestartUnheeded));
 
     let card = &sanders::CARD;
     into.algorithm(card, sanders::recipe().guarded(sanders::INVARIANTS));
@@ -228,6 +238,8 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     into.flaw(card, "dead-members-dropped", correct().with(&handed_on::DeadMembersDropped));
     into.flaw(card, "arbiter-forgets", correct().with(&handed_on::ArbiterForgets));
     into.flaw(card, "waits-for-the-dead", correct().with(&handed_on::WaitsForTheDead));
+    into.flaw(card, "restart-unheeded", correct().with(&handed_on::RestartUnheeded));
+    into.flaw(card, "return-missed", correct().with(&handed_on::ReturnMissed));
 
     let card = &majority_votes::CARD;
     let correct = || of_group(MajorityVotes::new);
@@ -300,6 +312,8 @@ fn register_tokens(into: &mut impl Register<Mutex>) {
     into.flaw(card, "inside-as-if-idle", correct().with(&InsideAsIfIdle));
     into.flaw(card, "staircase-believed", correct().with(&StaircaseBelieved));
     into.remembering(dated(correct().with(&StaircaseBelieved)));
+    into.flaw(card, "last-asker-only", correct().with(&LastAskerOnly));
+    into.remembering(dated(correct().with(&LastAskerOnly)));
     into.flaw(card, "older-believed", correct().with(&OlderBelieved));
     into.remembering(dated(correct().with(&OlderBelieved)));
 
@@ -335,6 +349,7 @@ impl Listed for Election {
         into.flaw(card, "no-second-time-out", of_setup(bully_flaws::no_second_time_out));
         into.flaw(card, "short-time-out", of_setup(bully_flaws::short_time_out));
         into.flaw(card, "unnumbered", of_setup(Bully::of).with(&Unnumbered));
+        into.flaw(card, "number-forgotten", of_setup(Bully::of).with(&NumberForgotten));
 
         let card = &ring_election::CARD;
         into.algorithm(card, of_setup(RingElection::of));
@@ -365,6 +380,13 @@ impl Listed for Election {
         into.flaw(card, "equal-waits", correct().with(&EqualWaits));
         into.flaw(card, "no-leaf-is-root", correct().with(&NoLeafIsRoot));
         into.flaw(card, "stale-be-my-parent", correct().with(&StaleBeMyParent));
+
+        let card = &bus_reset::CARD;
+        let correct = bus_reset::recipe;
+        into.algorithm(card, correct());
+        into.flaw(card, "stale-generation", correct().with(&StaleGeneration));
+        into.flaw(card, "reset-not-flooded", correct().with(&ResetNotFlooded));
+        into.flaw(card, "early-lost", correct().with(&EarlyLost));
 
         let card = &echo_election::CARD;
         let correct = echo_election::recipe;
@@ -425,6 +447,7 @@ impl Listed for Multicast {
         into.flaw(card, "causal-by-fifo-only", correct().with(&CausalByFifoOnly));
         into.flaw(card, "delivered-before-stable", correct().with(&DeliveredBeforeStable));
         into.flaw(card, "never-removed", correct().with(&NeverRemoved));
+        into.flaw(card, "stale-incarnation", correct().with(&StaleIncarnation));
 
         let card = &nack::CARD;
         let correct = multicast::recipe::<Nack>;
@@ -434,6 +457,7 @@ impl Listed for Multicast {
         into.flaw(card, "freed-when-one-has-it", correct().with(&FreedWhenOneHasIt));
         into.flaw(card, "gap-not-reported", correct().with(&GapNotReported));
         into.flaw(card, "never-removed", correct().with(&NeverRemoved));
+        into.flaw(card, "stale-incarnation", correct().with(&StaleIncarnation));
         into.flaw(card, "gone-not-said", correct().with(&GoneNotSaid));
 
         let card = &srm::CARD;
@@ -446,6 +470,7 @@ impl Listed for Multicast {
         let flawed = correct().with(&SuppressedForEver).guarded(EVERY_GAP_IS_ASKED_FOR);
         into.flaw(card, "suppressed-for-ever", flawed);
         into.flaw(card, "never-removed", correct().with(&NeverRemoved));
+        into.flaw(card, "stale-incarnation", correct().with(&StaleIncarnation));
         into.flaw(card, "never-widened", correct().with(&NeverWidened));
     }
 }

@@ -195,10 +195,12 @@ fn fixed_on_views(id: NodeId, config: Config) -> Node<Command, Notice> {
 fn open_on_views(id: NodeId, config: Config) -> Node<Command, Notice> {
     let generation = Generation::now();
     let founders: Vec<NodeId> = (0..NODES).map(NodeId).collect();
-    let founding = Some(Founding { view: generation.number() / 1000, founders });
-    let anew = NodeFactory::new(|me, group| OpaqueNode::new(RicartAgrawala::new(me, group)));
+    let founding = Some(Founding { view: generation.number() / 1000, founders, patience: 0 });
+    let anew = NodeFactory::new(|me, group: Group| {
+        OpaqueNode::new(RicartAgrawala::new(me, group), group.size())
+    });
     let machine = without_memory(id, &setup(), (generation.number(), founding), anew, None);
-    Node::new(machine, config.open(Open { generation, founders: NODES }))
+    Node::new(machine, config.open(Open::new(generation, NODES)))
 }
 
 /// The same with nodes that are made so.

@@ -9,6 +9,7 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_erased::{AnyNode, Fresh};
 use vorrang_protocol::{Graph, Group, Guard, NodeId};
 
+use crate::nodes::kept;
 use crate::{Kinds, NodeOf, Nodes};
 
 /// The channels between the nodes of a group.
@@ -36,7 +37,7 @@ pub(crate) fn over_channels<Q: Problem>(
         let peers = Peers::of(id, group, graph.as_deref());
         Reliable::new(id, node(id), peers, retries)
     };
-    let kinds = reliable::kinds(kinds).leak();
+    let kinds = kept(reliable::kinds(kinds));
     if is_flawed {
         let flawed = move |id| AnyNode::new(Flawed::new(over(id), &NoDuplicateFilter));
         return Nodes::without_types(group, Arc::new(flawed), kinds);

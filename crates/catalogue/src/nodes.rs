@@ -1,7 +1,7 @@
 //! The nodes of a run, whatever their type.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use vorrang_algorithms::problem::Problem;
 use vorrang_erased::{AnyNode, Fresh, Population};
@@ -11,6 +11,17 @@ use crate::{NodeOf, PopulationOf};
 
 /// The names of kinds of messages.
 pub type Kinds = &'static [&'static str];
+
+/// These names, kept for ever, and each distinct list once: there may be a million runs.
+pub(crate) fn kept(kinds: Vec<&'static str>) -> Kinds {
+    static KNOWN: Mutex<Vec<Kinds>> = Mutex::new(Vec::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(list) = known.iter().find(|it| **it == kinds) {
+        return list;
+    }
+    known.push(kinds.leak());
+    known[known.len() - 1]
+}
 
 /// Nodes for the simulator, the checker and a stage.
 pub struct Nodes<Q: Problem> {

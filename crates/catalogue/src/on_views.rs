@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use vorrang_algorithms::flaw::{AnyMistake, Flawed};
 use vorrang_algorithms::group::detecting::Detecting;
+use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::{
     ClockNotCarried, EntersFrozen, HolderForgotten, LocksFlaw, ViewIgnored,
 };
@@ -12,12 +13,16 @@ use vorrang_algorithms::group::locks::{
     Lease, Locks, NodeFactory, OnViews, ViewLayer, message, on_views,
 };
 use vorrang_algorithms::layer::reliable::{self, Retries};
-use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_erased::{AnyNode, Fresh};
 use vorrang_protocol::{Group, NodeId, Protocol};
 
+use crate::nodes::kept;
 use crate::{Kinds, NodeOf, Nodes};
+
+/// A node of a lock on views that is told whom to suspect.
+pub type ToldNode = AnyNode<Input<Command>, Notice>;
 
 /// A lock on views.
 #[derive(Debug)]
@@ -46,7 +51,7 @@ impl LockOnViews {
                 (over, reliable::kinds(kinds))
             }
         };
-        let kinds = message::kinds::<<ViewLayer as Protocol>::Message>(&within).leak();
+        let kinds = kept(message::kinds::<<ViewLayer as Protocol>::Message>(&within));
         Self { setup: setup.clone(), anew, lease, kinds }
     }
 
@@ -60,6 +65,36 @@ impl LockOnViews {
             Some(LocksFlaw::ClockNotCarried) => self.flawed(&ClockNotCarried),
             Some(LocksFlaw::OwnOrder) => Self { anew: self.anew.in_own_order(), ..self }.typed(),
         }
+    }
+
+    /// Its nodes where they are told whom to suspect, of which the first so many have founded the
+    /// group and the others come in; with a mistake if there is to be one.
+    pub fn told(self, founders: u32, flaw: Option<LocksFlaw>) -> Vec<ToldNode> {
+        let group = self.setup.group;
+        let founders: Vec<NodeId> = (0..founders).map(NodeId).collect();
+        let anew = match flaw {
+            None => self.anew,
+            Some(LocksFlaw::OwnOrder) => self.anew.in_own_order(),
+            // Made where those who wait ask again.
+            Some(
+                LocksFlaw::EntersFrozen
+                | LocksFlaw::HolderForgotten
+                | LocksFlaw::ViewIgnored
+                | LocksFlaw::ClockNotCarried,
+            ) => self.anew.asking_again(),
+        };
+        let locks = |id| Locks::new(id, group, &founders, anew.clone());
+        let flawed = |id, mistake: &'static dyn AnyMistake<Locks<NodeOf<Mutex>>>| {
+            AnyNode::new(Flawed::new(locks(id), mistake))
+        };
+        let node = |id| match flaw {
+            None | Some(LocksFlaw::OwnOrder) => AnyNode::new(locks(id)),
+            Some(LocksFlaw::EntersFrozen) => flawed(id, &EntersFrozen),
+            Some(LocksFlaw::HolderForgotten) => flawed(id, &HolderForgotten),
+            Some(LocksFlaw::ViewIgnored) => flawed(id, &ViewIgnored),
+            Some(LocksFlaw::ClockNotCarried) => flawed(id, &ClockNotCarried),
+        };
+        group.members().map(node).collect()
     }
 
     fn node(&self, id: NodeId) -> OnViews<NodeOf<Mutex>> {

@@ -20,7 +20,7 @@ thread_local! {
 static HOOK: Once = Once::new();
 
 /// Does the work; if it panics, what it panicked with and where.
-pub(crate) fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+pub fn catch_panic<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     if !thread::panicking() {
         HOOK.call_once(quieten);
     }

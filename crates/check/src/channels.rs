@@ -66,13 +66,19 @@ impl<'a> Flight<'a> {
         })
     }
 
-    /// The messages that are not the first of their queue, of equal neighbours the first. There are
-    /// none in a bag.
-    pub(crate) fn behind_others(self, order: Order) -> impl Iterator<Item = usize> + 'a {
+    /// Whether no message is behind this one in its queue. In a bag none ever is.
+    pub(crate) fn is_last(self, place: usize, order: Order) -> bool {
+        let link = |it: &Flying| it.link();
+        order == Order::Any
+            || self.messages.get(place + 1).map(link) != Some(self.messages[place].link())
+    }
+
+    /// The last messages of queues, where they are not the first. There are none in a bag.
+    pub(crate) fn ends_of_queues(self, order: Order) -> impl Iterator<Item = usize> + 'a {
         let count = if order == Order::Fifo { self.messages.len() } else { 0 };
         (1..count).filter(move |&place| {
             let [before, message] = [&self.messages[place - 1], &self.messages[place]];
-            before.link() == message.link() && before != message
+            before.link() == message.link() && self.is_last(place, order)
         })
     }
 

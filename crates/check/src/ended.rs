@@ -18,9 +18,11 @@ pub(crate) struct Counted {
     pub(crate) steps: u64,
     pub(crate) depth: u32,
     pub(crate) memory_bytes: u64,
+    pub(crate) has_unjudged_loops: bool,
 }
 
 impl Counted {
     /// Nothing was reached.
-    pub(crate) const NONE: Self = Self { states: 0, steps: 0, depth: 0, memory_bytes: 0 };
+    pub(crate) const NONE: Self =
+        Self { states: 0, steps: 0, depth: 0, memory_bytes: 0, has_unjudged_loops: false };
 }

@@ -166,7 +166,8 @@ where
         Fingerprint::Bits64 => search::<Print>(model, first, &before, bounds, how, progress),
         Fingerprint::Bits128 => search::<Wide<Print>>(model, first, &before, bounds, how, progress),
     };
-    let (ending, Counted { states, steps, depth, memory_bytes }) = searched?;
+    let (ending, counted) = searched?;
+    let Counted { states, steps, depth, memory_bytes, has_unjudged_loops } = counted;
     let outcome = match ending {
         Ended::Verified => Outcome::Verified,
         Ended::Bounded(by) => Outcome::Bounded { by },
@@ -179,7 +180,8 @@ where
             },
         },
     };
-    let report = Report { outcome, states, steps, depth, memory_bytes, fingerprint };
+    let report =
+        Report { outcome, states, steps, depth, memory_bytes, fingerprint, has_unjudged_loops };
     Ok((report, before.early.get()))
 }
 
@@ -248,7 +250,8 @@ pub(crate) fn search<T: StateHash>(
     };
     let (states, steps) = (search.counts.states(), search.counts.steps());
     let memory_bytes = model.machine.gauge().peak();
-    Ok((ended, Counted { states, steps, depth, memory_bytes }))
+    let has_unjudged_loops = search.has_unjudged_loops(&ended);
+    Ok((ended, Counted { states, steps, depth, memory_bytes, has_unjudged_loops }))
 }
 
 /// A violation whose run cannot be found again.
@@ -411,6 +414,22 @@ impl<T: StateHash> Search<'_, T> {
             Ok(found) => found.map(|(violation, way)| Ended::Violated(violation, way)),
             Err(by) => Some(Ended::Bounded(by)),
         }
+    }
+
+    /// Whether loops were seen, and the search ended before it had judged them: loops are searched
+    /// last, and only among levels that are complete.
+    fn has_unjudged_loops(&self, ended: &Ended) -> bool {
+        let is_before = match ended {
+            Ended::Verified | Ended::Violated(..) => false,
+            Ended::Bounded(by) => match by {
+                Bound::Memory | Bound::Time | Bound::Interruption => true,
+                // Walks count for themselves; the others are what the search for loops came to.
+                Bound::Depth | Bound::States | Bound::Walks | Bound::Clocks | Bound::Counters => {
+                    false
+                }
+            },
+        };
+        is_before && self.counts.may_go_round()
     }
 
     fn progress(&self, depth: u32) -> Progress {

@@ -113,6 +113,7 @@ mod timers;
 mod trial;
 mod walk;
 
+pub use catch_panic::catch_panic;
 pub use explore::{explore, explore_after, walk};
 pub use follow::Stray;
 pub use plan::{Ask, FOREVER, Plan};

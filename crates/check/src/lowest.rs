@@ -60,7 +60,7 @@ pub(crate) fn lowering(mut counts: Counts) -> Lowering {
         let before = lowering.last().filter(|it: &&(Counter, u64, u64)| it.0 == counter);
         let lowered = before.map_or(0, |&(_, old, new)| {
             new + match counter {
-                Counter::Common => number - old,
+                Counter::Common | Counter::Sequence(_) => number - old,
                 Counter::Of(_) => (number - old).min(2),
                 Counter::Ranked(_) => 1,
             }
@@ -81,5 +81,8 @@ mod tests {
         let expected =
             vec![(time, 9, 0), (time, 17, 8), (number, 4, 0), (number, 5, 1), (number, 99, 3)];
         assert_eq!(lowering(counts), expected);
+        let of = Counter::Sequence(NodeId(0));
+        let expected = vec![(of, 7, 0), (of, 8, 1), (of, 12, 5)];
+        assert_eq!(lowering(vec![(of, 12), (of, 7), (of, 8)]), expected, "all distances");
     }
 }

@@ -160,6 +160,11 @@ pub struct Report<P: Protocol> {
     pub memory_bytes: u64,
     /// The fingerprint that was used, from [`Bounds::fingerprint`].
     pub fingerprint: Fingerprint,
+    /// Whether what was reached may go round for ever in ways that were not judged: the search saw
+    /// steps that may close a loop, and a bound ended it before it looked for loops, or amid that;
+    /// or it took walks, which never look for any. Then starvation was not looked for, and whether
+    /// what is owed can still come only in states of rest. Never if the outcome is not bounded.
+    pub has_unjudged_loops: bool,
 }
 
 impl<P: Protocol> Report<P> {
@@ -181,7 +186,7 @@ impl<P: Protocol> Report<P> {
 /// Reports are equal if they say the same; how much memory it took is another matter.
 impl<P: Protocol> PartialEq for Report<P> {
     fn eq(&self, other: &Self) -> bool {
-        let counts = |it: &Self| (it.states, it.steps, it.depth);
+        let counts = |it: &Self| (it.states, it.steps, it.depth, it.has_unjudged_loops);
         self.outcome == other.outcome && counts(self) == counts(other)
     }
 }

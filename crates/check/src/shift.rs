@@ -70,14 +70,14 @@ fn raising(counts: &Counts, round: u64) -> Lowering {
         let before = raising.last().filter(|it: &&(Counter, u64, u64)| it.0 == counter);
         let raised = match (counter, before) {
             (Counter::Common, None) => number + [1, 1_000_003][round as usize],
-            (Counter::Of(owner) | Counter::Ranked(owner), None) => {
+            (Counter::Of(owner) | Counter::Ranked(owner) | Counter::Sequence(owner), None) => {
                 let owner = u64::from(owner.0);
                 number + [2 + owner, 1_000_003 + 101 * owner][round as usize]
             }
             (_, Some((_, old, new))) => {
                 let gap = number - old;
                 let apart = match counter {
-                    Counter::Common => 0,
+                    Counter::Common | Counter::Sequence(_) => 0,
                     Counter::Of(_) => u64::from(gap > 1),
                     Counter::Ranked(_) => 1,
                 };

@@ -94,6 +94,14 @@ impl<'a, T: StateHash> State<'a, T> {
         self.extra.is_some_and(|it| it.down.has(node))
     }
 
+    /// Whether a crash may have taken a message along: its sender is down, and on a queue what was
+    /// sent after it has gone as well. A connection delivers nothing behind what it has lost.
+    pub(crate) fn is_severed(&self, place: usize, order: Order) -> bool {
+        let Extra { down, faults, .. } = self.extra();
+        let Flying { from, .. } = self.flight.at(place);
+        faults.severing && down.has(from) && self.flight.is_last(place, order)
+    }
+
     /// The fingerprint, computed from scratch, to check [`print`](Self::print).
     pub(crate) fn print_from_scratch(&self, order: Order) -> T {
         let places = self.places.iter().enumerate();

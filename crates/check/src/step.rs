@@ -59,7 +59,7 @@ impl<'a, T: StateHash> Stepper<'a, T> {
         for (at, timer) in self.model.pace.due(timers, state.flight) {
             self.try_one(state, Action::Fire { at, timer }, visit)?;
         }
-        let Faults { crashes: _, restarts, losses, duplicates, severing, spared: _ } = *faults;
+        let Faults { crashes: _, restarts, losses, duplicates, severing: _, spared: _ } = *faults;
         if *faults == Faults::NONE {
             return Ok(());
         }
@@ -73,21 +73,17 @@ impl<'a, T: StateHash> Stepper<'a, T> {
         }
         let order = self.model.pace.order;
         for place in state.flight.deliverable(order) {
-            if losses > 0 || severing && down.has(state.flight.at(place).from) {
+            if losses > 0 || state.is_severed(place, order) {
                 self.try_one(state, Action::Lose { place }, visit)?;
             }
             if duplicates > 0 {
                 self.try_one(state, Action::Duplicate { place }, visit)?;
             }
         }
-        // What a crash takes along is gone when the node comes up again, and on a queue that may
-        // be messages behind others that are yet to arrive. Of a node that stays down, each can be
-        // lost when it has come to the front: nothing else tells when it was lost.
-        if severing && restarts > 0 {
-            for place in state.flight.behind_others(order) {
-                if down.has(state.flight.at(place).from) {
-                    self.try_one(state, Action::Lose { place }, visit)?;
-                }
+        // Of a queue a crash takes along the end: message by message, the last first.
+        for place in state.flight.ends_of_queues(order) {
+            if state.is_severed(place, order) {
+                self.try_one(state, Action::Lose { place }, visit)?;
             }
         }
         Ok(())

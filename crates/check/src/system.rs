@@ -165,8 +165,11 @@ pub struct Faults {
     pub losses: u8,
     /// Messages that arrive once more.
     pub duplicates: u8,
-    /// Whether a crash may take along what the node has sent and has not arrived, as it does on
-    /// connections, and in the middle of a step on any links. Not counted as losses.
+    /// Whether a crash may take along what the node has sent and has not arrived: on links that
+    /// keep
+    /// their order all from some message on, as on connections, and on others any of it. Not
+    /// counted
+    /// as losses.
     pub severing: bool,
     /// The nodes that never crash, one a bit.
     pub spared: u64,

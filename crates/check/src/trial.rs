@@ -213,7 +213,7 @@ impl Rare {
         handled: &Handled,
     ) -> Self {
         let pace = model.pace;
-        let (down, faults) = after_fault(state, action);
+        let (down, faults) = after_fault(state, action, pace.order);
         let arrives = |it: &Flying| faults.restarts > 0 || !down.has(it.to);
         let sent: Vec<Flying> = handled.sent.iter().copied().filter(arrives).collect();
         let (fired, crashes) = match action {
@@ -277,7 +277,7 @@ const fn taken(action: Action) -> Option<usize> {
 }
 
 /// The crashed nodes after a step, and the remaining budget of faults.
-fn after_fault<T: StateHash>(state: &State<'_, T>, action: Action) -> (Down, Faults) {
+fn after_fault<T: StateHash>(state: &State<'_, T>, action: Action, order: Order) -> (Down, Faults) {
     let Extra { mut down, mut faults, .. } = *state.extra();
     match action {
         Action::Start(_)
@@ -293,7 +293,7 @@ fn after_fault<T: StateHash>(state: &State<'_, T>, action: Action) -> (Down, Fau
             faults.restarts -= 1;
         }
         // Messages of a crashed node may be lost without counting as another fault.
-        Action::Lose { place } if faults.severing && down.has(state.flight.at(place).from) => {}
+        Action::Lose { place } if state.is_severed(place, order) => {}
         Action::Lose { .. } => faults.losses -= 1,
         Action::Duplicate { .. } => faults.duplicates -= 1,
     }

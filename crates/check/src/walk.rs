@@ -74,6 +74,7 @@ pub(crate) fn walk<T: StateHash>(
         steps: walker.steps,
         depth: walker.farthest,
         memory_bytes: walker.memory_bytes(),
+        has_unjudged_loops: matches!(ended, Ended::Bounded(_)),
     };
     (ended, counted)
 }

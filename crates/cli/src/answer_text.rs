@@ -38,9 +38,11 @@ pub(crate) fn verdict(answer: &Answer) -> String {
         (None, Some(bound)) => {
             let reached = answer.reached.as_ref();
             let reached = reached.map_or(String::new(), |it| format!("Not exhausted: {it}.\n"));
+            let skipped = answer.not_checked.as_ref();
+            let skipped = skipped.map_or(String::new(), |it| format!("Not looked for: {it}.\n"));
             wrapped(&format!(
                 "{BAD}bounded{RESET} by {bound}{of}; nothing wrong so far with {checked}\n\
-                 {reached}"
+                 {reached}{skipped}"
             ))
         }
         (None, None) if answer.covers.is_none() => format!("{GOOD}verified{RESET} {checked}\n"),

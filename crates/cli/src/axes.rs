@@ -18,11 +18,12 @@ use vorrang_experiment::values::Numbers;
 pub(crate) struct Axes(Vec<(String, Vec<Vec<String>>)>);
 
 /// Options whose commas are part of one value, and that may be given several times.
-const NO_AXIS: [&str; 11] = [
+const NO_AXIS: [&str; 12] = [
     "crash",
     "restart",
     "pause",
     "partition",
+    "cut",
     "slow",
     "skew",
     "lose",

@@ -51,6 +51,9 @@ pub(crate) fn text(measured: &Measured) -> String {
             "{DIM}T is {mean}, the mean of the latency matrix without its diagonal.{RESET}\n"
         )));
     }
+    if let Some(Reading::Text(why)) = measured.figure("throughput_no_theory").map(|it| &it.value) {
+        text.push_str(&wrapped(&format!("{DIM}No theory of the throughput: {why}.{RESET}\n")));
+    }
     let unsent = measured.unsent();
     if !unsent.is_empty() && measured.events > 0 {
         let (kinds, them) =

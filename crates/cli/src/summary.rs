@@ -50,6 +50,7 @@ pub(crate) fn faults(rows: &[Row]) -> Result<Faults, Failure> {
         seeds: 1,
         reliable: false,
         on_views: false,
+        every_moment: false,
     };
     let mut names: Vec<&'static str> = rows.iter().map(|row| row.runs[0].name).collect();
     names.sort_unstable();

@@ -8,7 +8,8 @@
 //!
 //! The integers are found by serialising the message without output. What is no count says so by
 //! its type: a [`Digest`](vorrang_protocol::Digest) may have any value, and so may bytes, texts and
-//! numbers of fewer bits.
+//! numbers of fewer bits. A [`NodeId`](vorrang_protocol::NodeId) must be that of a node there is:
+//! machines look things up by it.
 
 use std::fmt;
 
@@ -17,19 +18,33 @@ use serde::ser::{
     self, SerializeMap, SerializeSeq, SerializeStruct, SerializeStructVariant, SerializeTuple,
     SerializeTupleStruct, SerializeTupleVariant,
 };
+use vorrang_protocol::NodeId;
 
 /// The largest plausible number of 64 bits in a message: at ten million steps a second it would
 /// take two hundred years to count to it. Sums over all nodes are far from overflow.
 pub const MAX_INTEGER: u64 = (1 << 56) - 1;
 
-/// Whether no number in it is larger than this.
-pub fn is_bounded(largest: u64, message: &impl Serialize) -> bool {
-    message.serialize(BoundChecker(largest)).is_ok()
+/// What a message may say at most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MessageBounds {
+    /// The largest integer of 64 bits.
+    pub largest: u64,
+    /// How many nodes there are.
+    pub nodes: u32,
 }
 
-/// A serialiser without output that fails at the first number that is larger than this.
+/// Whether it has no larger number in it, and names no other node.
+pub fn is_bounded(bounds: MessageBounds, message: &impl Serialize) -> bool {
+    message.serialize(BoundChecker { bounds, is_node: false }).is_ok()
+}
+
+/// A serialiser without output that fails at the first number that is out of bounds.
 #[derive(Clone, Copy)]
-struct BoundChecker(u64);
+struct BoundChecker {
+    bounds: MessageBounds,
+    /// Whether the number that comes is that of a node.
+    is_node: bool,
+}
 
 #[derive(Debug)]
 struct OutOfBounds;
@@ -79,7 +94,6 @@ impl ser::Serializer for BoundChecker {
         serialize_i32(i32);
         serialize_u8(u8);
         serialize_u16(u16);
-        serialize_u32(u32);
         serialize_f32(f32);
         serialize_f64(f64);
         serialize_char(char);
@@ -92,27 +106,35 @@ impl ser::Serializer for BoundChecker {
     }
 
     fn serialize_i64(self, number: i64) -> Checked {
-        judge(number.unsigned_abs() <= self.0)
+        judge(number.unsigned_abs() <= self.bounds.largest)
+    }
+
+    fn serialize_u32(self, number: u32) -> Checked {
+        judge(!self.is_node || number < self.bounds.nodes)
     }
 
     fn serialize_u64(self, number: u64) -> Checked {
-        judge(number <= self.0)
+        judge(number <= self.bounds.largest)
     }
 
     fn serialize_i128(self, number: i128) -> Checked {
-        judge(number.unsigned_abs() <= u128::from(self.0))
+        judge(number.unsigned_abs() <= u128::from(self.bounds.largest))
     }
 
     fn serialize_u128(self, number: u128) -> Checked {
-        judge(number <= u128::from(self.0))
+        judge(number <= u128::from(self.bounds.largest))
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, value: &T) -> Checked {
         value.serialize(self)
     }
 
-    fn serialize_newtype_struct<T: Serialize + ?Sized>(self, _: &'static str, it: &T) -> Checked {
-        it.serialize(self)
+    fn serialize_newtype_struct<T: Serialize + ?Sized>(
+        self,
+        name: &'static str,
+        it: &T,
+    ) -> Checked {
+        it.serialize(Self { is_node: name == NodeId::NAME, ..self })
     }
 
     fn serialize_newtype_variant<T: Serialize + ?Sized>(
@@ -228,7 +250,7 @@ mod tests {
     use super::*;
 
     fn are_sane(message: &impl Serialize) -> bool {
-        is_bounded(MAX_INTEGER, message)
+        is_bounded(MessageBounds { largest: MAX_INTEGER, nodes: 3 }, message)
     }
 
     #[derive(Serialize)]
@@ -286,6 +308,20 @@ mod tests {
     fn numbers_that_are_no_counts_may_be_as_large_as_they_like() {
         assert!(are_sane(&(u32::MAX, i32::MIN, f64::MAX, "18446744073709551615", char::MAX)));
         assert!(!are_sane(&u128::MAX) && !are_sane(&i128::MIN));
-        assert!(is_bounded(u64::MAX, &u64::MAX), "whoever draws numbers by lot says so");
+        let drawn = MessageBounds { largest: u64::MAX, nodes: 3 };
+        assert!(is_bounded(drawn, &u64::MAX), "whoever draws numbers by lot says so");
+    }
+
+    #[test]
+    fn only_nodes_that_there_are_may_be_named() {
+        for (id, is_there) in [(0, true), (2, true), (3, false), (u32::MAX, false)] {
+            let named = NodeId(id);
+            assert_eq!(are_sane(&named), is_there, "{id}");
+            assert_eq!(are_sane(&(Some(7_u32), vec![(named, u32::MAX)])), is_there, "{id}");
+            assert_eq!(are_sane(&BTreeMap::from([(named, 0)])), is_there, "{id}");
+            let bytes = postcard::to_allocvec(&named).unwrap();
+            assert_eq!(bytes, postcard::to_allocvec(&id).unwrap(), "its name costs nothing");
+            assert_eq!(serde_json::to_string(&named).unwrap(), id.to_string());
+        }
     }
 }

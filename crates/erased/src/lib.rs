@@ -22,7 +22,7 @@ mod slab;
 mod timer;
 mod timer_table;
 
-pub use bounded_integers::{MAX_INTEGER, is_bounded};
+pub use bounded_integers::{MAX_INTEGER, MessageBounds, is_bounded};
 pub use message::{AnyMessage, encoded_len};
 pub use node::AnyNode;
 pub use population::{

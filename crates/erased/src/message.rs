@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use serde_json::value::{RawValue, to_raw_value};
 use vorrang_protocol::{CounterVisitor, Data, Message, NodeId};
 
-use crate::bounded_integers::is_bounded;
+use crate::bounded_integers::{MessageBounds, is_bounded};
 
 /// A message of any algorithm: a shared pointer to it, so that the copies of a broadcast are one
 /// allocation.
@@ -49,9 +49,9 @@ impl AnyMessage {
         self.0.encode(out)
     }
 
-    /// Whether no integer in it is larger than `largest`; see [`is_bounded`].
-    pub fn is_bounded(&self, largest: u64) -> bool {
-        self.0.is_bounded(largest)
+    /// Whether nothing in it is out of bounds; see [`is_bounded`].
+    pub fn is_bounded(&self, bounds: MessageBounds) -> bool {
+        self.0.is_bounded(bounds)
     }
 }
 
@@ -166,7 +166,7 @@ trait ErasedMessage: ErasedData + Display {
     ) -> Option<AnyMessage>;
     fn encoded_len(&self) -> usize;
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), postcard::Error>;
-    fn is_bounded(&self, largest: u64) -> bool;
+    fn is_bounded(&self, bounds: MessageBounds) -> bool;
 }
 
 impl<T: Message> ErasedMessage for T {
@@ -194,13 +194,13 @@ impl<T: Message> ErasedMessage for T {
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), postcard::Error> {
         postcard::to_extend(self, Appender(out)).map(|_| ())
     }
-    fn is_bounded(&self, largest: u64) -> bool {
-        is_bounded(largest, self)
+    fn is_bounded(&self, bounds: MessageBounds) -> bool {
+        is_bounded(bounds, self)
     }
 }
 
 /// Lets postcard append to a vector that it does not own.
-struct Appender<'a>(&'a mut Vec<u8>);
+pub(crate) struct Appender<'a>(pub(crate) &'a mut Vec<u8>);
 
 impl Extend<u8> for Appender<'_> {
     fn extend<I: IntoIterator<Item = u8>>(&mut self, bytes: I) {

@@ -11,14 +11,15 @@ use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
 use std::slice;
 
-use serde::Deserialize as _;
+use serde::de::Error as _;
+use serde::{Deserialize as _, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 use vorrang_protocol::{
-    CounterVisitor, Data, Delay, DynEffects, Effects, Event, GroupView, Guard, Invariant,
-    Message as _, NodeId, NodeState, Protocol, Refused,
+    CounterVisitor, Data, Delay, DynEffects, Effects, Event, GroupHealth, GroupView, Guard,
+    Invariant, Message as _, NodeId, NodeState, Protocol, Refused,
 };
 
-use crate::message::{ErasedValue, flattened};
+use crate::message::{Appender, ErasedValue, flattened};
 use crate::{AnyMessage, AnyTimer};
 
 /// A node of any algorithm that takes commands `C` and tells notices `N`.
@@ -57,6 +58,18 @@ impl<C: Data, N: Data> AnyNode<C, N> {
     /// The same of a timer.
     pub fn timer(&self, written: &Json) -> Option<AnyTimer> {
         self.0.read_timer(written)
+    }
+
+    /// Writes what is on its stable storage, as bytes.
+    pub fn stored(&self, bytes: &mut Vec<u8>) {
+        self.0.erased_store(bytes);
+    }
+
+    /// This fresh node with what was stored before a crash. None if such a node has not stored
+    /// these bytes.
+    #[must_use]
+    pub fn restored(&self, bytes: &[u8]) -> Option<Self> {
+        self.0.erased_restore(bytes).map(Self)
     }
 
     /// An invariant of such nodes as one of any nodes.
@@ -120,6 +133,15 @@ impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
     fn after_crash(&self, fresh: Self) -> Self {
         Self(self.0.erased_after_crash(fresh.0))
     }
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut bytes = Vec::new();
+        self.stored(&mut bytes);
+        serializer.serialize_bytes(&bytes)
+    }
+    fn restore<'de, D: Deserializer<'de>>(self, stored: D) -> Result<Self, D::Error> {
+        let bytes = <&[u8]>::deserialize(stored)?;
+        self.restored(bytes).ok_or_else(|| D::Error::custom("another node has stored this"))
+    }
     fn state(&self) -> NodeState {
         self.0.state()
     }
@@ -134,6 +156,12 @@ impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
     }
     fn group_view(&self) -> Option<GroupView> {
         self.0.group_view()
+    }
+    fn group_health(&self) -> Option<GroupHealth> {
+        self.0.group_health()
+    }
+    fn lease(&self) -> Option<AnyTimer> {
+        self.0.erased_lease()
     }
     fn counters(&mut self, visit: CounterVisitor<'_>) {
         self.0.counters(visit);
@@ -182,11 +210,15 @@ trait ErasedNode<C, N>: ErasedValue {
     fn read_timer(&self, written: &Json) -> Option<AnyTimer>;
     fn erased_after_crash(&self, fresh: Box<dyn ErasedNode<C, N>>) -> Box<dyn ErasedNode<C, N>>;
     fn erased_without_memory(&self, life: u64) -> Option<Box<dyn ErasedNode<C, N>>>;
+    fn erased_store(&self, bytes: &mut Vec<u8>);
+    fn erased_restore(&self, bytes: &[u8]) -> Option<Box<dyn ErasedNode<C, N>>>;
     fn copy(&self) -> Box<dyn ErasedNode<C, N>>;
     fn state(&self) -> NodeState;
     fn buffered(&self) -> usize;
     fn has_obligations(&self) -> bool;
     fn group_view(&self) -> Option<GroupView>;
+    fn group_health(&self) -> Option<GroupHealth>;
+    fn erased_lease(&self) -> Option<AnyTimer>;
     fn counters(&mut self, visit: CounterVisitor<'_>);
 }
 
@@ -236,6 +268,16 @@ impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
         let node = Protocol::without_memory(self.clone(), life)?;
         Some(Box::new(node))
     }
+    fn erased_store(&self, bytes: &mut Vec<u8>) {
+        let stored = postcard::to_extend(&Stored(self), Appender(bytes));
+        stored.map(|_| ()).expect("plain data can be encoded");
+    }
+    fn erased_restore(&self, bytes: &[u8]) -> Option<Box<dyn ErasedNode<P::Command, P::Notice>>> {
+        let mut stored = postcard::Deserializer::from_bytes(bytes);
+        let node = Protocol::restore(self.clone(), &mut stored).ok()?;
+        let rest = stored.finalize().ok()?;
+        rest.is_empty().then(|| Box::new(node) as Box<_>)
+    }
     fn copy(&self) -> Box<dyn ErasedNode<P::Command, P::Notice>> {
         Box::new(self.clone())
     }
@@ -251,8 +293,23 @@ impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
     fn group_view(&self) -> Option<GroupView> {
         Protocol::group_view(self)
     }
+    fn group_health(&self) -> Option<GroupHealth> {
+        Protocol::group_health(self)
+    }
+    fn erased_lease(&self) -> Option<AnyTimer> {
+        Protocol::lease(self).map(AnyTimer::new)
+    }
     fn counters(&mut self, visit: CounterVisitor<'_>) {
         Protocol::counters(self, visit);
+    }
+}
+
+/// What a node has on stable storage.
+struct Stored<'a, P>(&'a P);
+
+impl<P: Protocol> Serialize for Stored<'_, P> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.store(serializer)
     }
 }
 

@@ -19,6 +19,8 @@ pub struct Answer {
     pub bound: Option<&'static str>,
     /// How far it came, if not to the end.
     pub reached: Option<String>,
+    /// What was not looked for, though it was asked or goes without saying, and why not.
+    pub not_checked: Option<String>,
     /// The counterexample: every step, with the effects of its node.
     pub run: Vec<(String, Vec<String>)>,
     /// Whether the counterexample is a shortest one.
@@ -64,6 +66,7 @@ impl Answer {
             "bound": self.bound,
             "reached": self.reached,
             "checked": self.properties,
+            "not_checked": self.not_checked,
             "notes": notes,
             "warnings": self.warnings,
             "states": self.states,

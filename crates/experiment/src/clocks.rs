@@ -53,8 +53,8 @@ const MOST_NODES: u32 = 100;
 const MOST_EVENTS: usize = 10_000;
 
 /// How a script is written.
-pub const FORMS: &str = "'0 local', '0 sends a to 1', '0 sends b to 1,2' or '1 gets a', with \
-                         semicolons or ends of lines between events";
+pub const FORMS: &str = "'0 local', '0 local 5' for five of them, '0 sends a to 1', '0 sends b \
+                         to 1,2' or '1 gets a', with semicolons or ends of lines between events";
 
 impl Script {
     /// Reads a script as it is typed, or a file of one.
@@ -64,8 +64,16 @@ impl Script {
     /// If there is something else in it, or a message arrives that was not sent; with the event.
     pub fn read(text: &str) -> Result<Self, Failure> {
         let path = Path::new(text);
-        if text.contains(' ') || !path.exists() {
-            return Self::parse(text).map_err(Failure::Usage);
+        if !path.exists() {
+            // No event is a single word.
+            return match text.trim() {
+                word if word.is_empty() || word.contains(char::is_whitespace) => {
+                    Self::parse(text).map_err(Failure::Usage)
+                }
+                word => Err(Failure::usage(format!(
+                    "'{word}': there is no such file, nor is that an event: write {FORMS}"
+                ))),
+            };
         }
         let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
         Self::parse(&lines).map_err(|why| Failure::usage(format!("{text}: {why}")))

@@ -30,7 +30,7 @@ pub struct Environment {
     /// Whether messages from one node to another keep their order.
     pub order: OrderKind,
     asked_order: Option<OrderKind>,
-    breaks: bool,
+    pub(crate) breaks: bool,
     /// Whether invariants are looked at.
     pub is_guarded: bool,
     /// Whether the nodes have reliable channels.

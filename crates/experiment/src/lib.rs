@@ -84,6 +84,7 @@ pub mod story_from_trace;
 pub mod structure;
 pub mod survive;
 pub mod sweep_csv;
+pub mod torture;
 pub mod tracefile;
 pub mod values;
 

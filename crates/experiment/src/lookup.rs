@@ -1,11 +1,14 @@
 //! Algorithms and problems by their names.
 
+use vorrang_algorithms::group::locks::flaws::LocksFlaw;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem as _;
 
 use crate::catalogue::{Entry, catalogue};
 use crate::failure::Failure;
 use crate::names::unknown;
+use crate::options::check::CheckArgs;
+use crate::options::choice::Choice as _;
 use crate::problem::Subject;
 
 /// The algorithm of that name.
@@ -70,6 +73,23 @@ pub fn problems() -> Vec<String> {
 /// A name as it is typed.
 fn slug(text: &str) -> String {
     text.replace(' ', "-")
+}
+
+/// The subject of a check: the algorithm, or it with the mistake that was asked for. A mistake of
+/// locks on views is none of the algorithm.
+pub fn subject(entry: &'static Entry, args: &CheckArgs) -> Result<&'static dyn Subject, Failure> {
+    match args.flaw.as_deref() {
+        None => Ok(&*entry.correct),
+        Some(_) if args.slip().is_some() => Ok(&*entry.correct),
+        Some(name) if args.views.on_views => {
+            let found = entry.flawed.iter().find(|(known, _)| *known == name);
+            let own = entry.flawed.iter().map(|(name, _)| *name);
+            let known = own.chain(LocksFlaw::ALL.iter().map(|(_, name)| *name));
+            let what = format!("flaw of {}", entry.algorithm.about().name);
+            found.map(|(_, flawed)| &**flawed).ok_or_else(|| unknown(&what, name, known))
+        }
+        Some(name) => flawed(entry, name),
+    }
 }
 
 /// The algorithm with that mistake.

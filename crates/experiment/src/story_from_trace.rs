@@ -165,9 +165,15 @@ fn fault_of(fault: &Fault) -> story::What {
         )),
         Fault::Partition { sides } => network(apart(sides), true),
         Fault::Heal { sides } => network(apart(sides), false),
+        Fault::Cut { from, to, both_ways } => network(cut(*from, *to, *both_ways), true),
+        Fault::Mend { from, to, both_ways } => network(cut(*from, *to, *both_ways), false),
         Fault::Slow { links } => network(format!("slow: {links}"), true),
         Fault::Recover { links } => network(format!("slow: {links}"), false),
     }
+}
+
+fn cut(from: NodeId, to: NodeId, both_ways: bool) -> String {
+    format!("cut: {from}{}{to}", if both_ways { "-" } else { "->" })
 }
 
 fn apart(sides: &[Vec<NodeId>]) -> String {

@@ -96,6 +96,8 @@ pub struct JoinRequest {
     pub room: u32,
     /// Where others will find the one who asks.
     pub address: String,
+    /// The number that it was given before, and that another process has: not that one.
+    pub but: Option<NodeId>,
 }
 
 /// The id for a new member, and the addresses that the member that gives it knows.

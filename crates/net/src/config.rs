@@ -155,12 +155,23 @@ pub struct Open {
     pub generation: Generation,
     /// Numbers below this belong to those who have them, and are not given to newcomers.
     pub founders: u32,
+    /// Whether the machine was given what an earlier process had stored: then it restarts.
+    pub(crate) is_restored: bool,
+}
+
+impl Open {
+    /// In this life, of a group that so many nodes found.
+    pub const fn new(generation: Generation, founders: u32) -> Self {
+        Self { generation, founders, is_restored: false }
+    }
 }
 
 /// The generation of a process: its start time, in microseconds since 1970.
 ///
-/// No process may be taken for an earlier one with the same id, and there is no stable storage to
-/// count restarts. So a clock decides: a process is started later than its predecessor with the
+/// No process may be taken for an earlier one with the same id. With [stable
+/// storage](crate::StableStorage) a life is larger than the one before, whatever the clock says.
+/// Without, there is nothing to count restarts with, so a clock decides: a process is started later
+/// than its predecessor with the
 /// same id, by more than a microsecond, as starting a process takes longer. Where a clock was set
 /// back meanwhile, the new process is taken for an older one and refused, with a reason, until the
 /// clock has caught up: it is not admitted, and not confused with another. The same happens to one
@@ -177,6 +188,11 @@ impl Generation {
     pub fn now() -> Self {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Self(now.map_or(1, |since| u64::try_from(since.as_micros()).unwrap_or(u64::MAX)).max(1))
+    }
+
+    /// One that was on stable storage.
+    pub(crate) const fn stored(number: u64) -> Self {
+        Self(number)
     }
 
     /// Its number, which is never 0.

@@ -190,7 +190,7 @@ async fn ask(
             Frame::Refuse(_)
             | Frame::Data { .. }
             | Frame::Ack { .. }
-            | Frame::Bye
+            | Frame::Bye { .. }
             | Frame::JoinGrant(_),
         ) => return Err(HandshakeError::NotHello),
         Err(HandshakeError::Wire(WireError::Version(theirs))) => {
@@ -336,7 +336,7 @@ pub async fn request_id(
         Frame::Hello(_)
         | Frame::Data { .. }
         | Frame::Ack { .. }
-        | Frame::Bye
+        | Frame::Bye { .. }
         | Frame::DialRequest(_)
         | Frame::Join(_) => Err(no("it answers something else".to_owned())),
     }
@@ -394,7 +394,7 @@ pub(crate) async fn dial(line: Line, whom: Dial) {
                 _,
                 Frame::Data { .. }
                 | Frame::Ack { .. }
-                | Frame::Bye
+                | Frame::Bye { .. }
                 | Frame::DialRequest(_)
                 | Frame::Join(_)
                 | Frame::JoinGrant(_),
@@ -433,7 +433,7 @@ pub(crate) async fn knock(line: Line, peer: NodeId, address: String, first_pause
                 Frame::Hello(_)
                 | Frame::Data { .. }
                 | Frame::Ack { .. }
-                | Frame::Bye
+                | Frame::Bye { .. }
                 | Frame::DialRequest(_)
                 | Frame::Join(_)
                 | Frame::JoinGrant(_),

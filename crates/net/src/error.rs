@@ -40,6 +40,12 @@ pub enum NetError {
         /// The algorithm.
         algorithm: String,
     },
+    /// What is on stable storage is nothing that this machine has stored.
+    #[error("what is on stable storage was not stored by this version of {algorithm}")]
+    Unreadable {
+        /// The algorithm.
+        algorithm: String,
+    },
     /// It is no address.
     #[error("'{0}' is not an address: write HOST:PORT, as in 127.0.0.1:7000")]
     NotAnAddress(String),

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use serde::Serialize;
 use vorrang_protocol::{GroupView, Needs, NodeId, Prospect};
 
 use crate::config::Limits;
@@ -127,7 +128,14 @@ pub enum Event {
     Replaced {
         /// The peer that knows it.
         by: NodeId,
+        /// By how many seconds the other one began later, by its clock.
+        later_by: u64,
+        /// Whether the peer is connected with the other one. If not, it may be gone, and the clock
+        /// of this machine may have been set back since.
+        is_there: bool,
     },
+    /// The application was told that it is inside no more.
+    Evicted(Eviction),
     /// In an open group: a newcomer was given a number.
     Given {
         /// The number.
@@ -137,6 +145,22 @@ pub enum Event {
     },
     /// The machine's group is another one by now.
     View(GroupView),
+    /// This node belonged to a group of which another one, with a later view, does not have a
+    /// single member: it joins that one.
+    Superseded {
+        /// Its last view.
+        was: GroupView,
+    },
+    /// The machine's group cannot go on, as far as this node knows.
+    NoMajority {
+        /// Who is missing, and what to do about it.
+        why: String,
+    },
+    /// It can again.
+    Majority {
+        /// The newest view that is known here.
+        view: u64,
+    },
     /// Over UDP: a datagram was dropped because it made no sense, or because of who sent it.
     Stray {
         /// Where it came from.
@@ -185,6 +209,9 @@ impl Event {
             | Self::RefusedUs { .. }
             | Self::GivenUp { .. }
             | Self::Replaced { .. }
+            | Self::Evicted(_)
+            | Self::NoMajority { .. }
+            | Self::Superseded { .. }
             | Self::Fenced { .. } => tracing::error!(target: EVENT_TARGET, "{self}"),
             Self::Malformed { .. }
             | Self::Stray { .. }
@@ -203,6 +230,7 @@ impl Event {
             | Self::WithdrawnReleased
             | Self::Given { .. }
             | Self::View(_)
+            | Self::Majority { .. }
             | Self::Started => tracing::info!(target: EVENT_TARGET, "{self}"),
             // One for every request while a node is away.
             Self::Doubt { .. } => tracing::debug!(target: EVENT_TARGET, "{self}"),
@@ -243,7 +271,7 @@ impl fmt::Display for Event {
                 means.conclude(f, "requests may wait for ever", hopeless)
             }
             Self::Undelivered { peer } => undelivered(*peer, f),
-            Self::Doubt { why } => f.write_str(why),
+            Self::Doubt { why } | Self::NoMajority { why } => f.write_str(why),
             Self::TimedOut { after } => {
                 let after = after.as_secs_f64();
                 write!(f, "gave up after {after} s: not granted in time, released as soon as it is")
@@ -254,9 +282,18 @@ impl fmt::Display for Event {
             Self::Started => f.write_str("started"),
             Self::Returned => f.write_str(CAME_BACK),
             Self::Fenced { by } => write!(f, "fenced: node {by} knows our previous incarnation"),
-            Self::Replaced { by } => replaced(*by, f),
+            Self::Replaced { by, later_by, is_there } => {
+                write!(f, "fenced: {}", replaced(*by, *later_by, *is_there))
+            }
+            Self::Evicted(why) => write!(f, "lost the lock: {why}"),
             Self::Given { number, address } => given(*number, address, f),
             Self::View(belonging) => belonging.fmt(f),
+            Self::Superseded { was } => write!(
+                f,
+                "evicted: there were two groups, and that of {was}, to which this node belonged, \
+                 is over; it joins the other one, whose view is later"
+            ),
+            Self::Majority { view } => write!(f, "a majority of view {view} answers again"),
             Self::Stray { from, why, more } => {
                 write!(f, "dropped a datagram from {from}: {why}{}", More(*more))
             }
@@ -283,6 +320,65 @@ impl fmt::Display for Event {
     }
 }
 
+/// Why an application inside was told that it is inside no more.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Eviction {
+    /// The others have gone on without its node.
+    Excluded {
+        /// The newest view that it knows.
+        view: u64,
+    },
+    /// Its node could not renew its lease.
+    LeaseOver {
+        /// The view that it belongs to.
+        view: u64,
+    },
+    /// Another process was started under the number of its node.
+    Replaced {
+        /// The peer that knows it.
+        by: NodeId,
+    },
+    /// Its node was restarted, and a peer knows its previous incarnation.
+    Restarted {
+        /// The peer.
+        by: NodeId,
+    },
+}
+
+impl Eviction {
+    /// One word for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Excluded { .. } => "excluded",
+            Self::LeaseOver { .. } => "lease over",
+            Self::Replaced { .. } => "replaced",
+            Self::Restarted { .. } => "restarted",
+        }
+    }
+}
+
+impl fmt::Display for Eviction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Excluded { view } => write!(
+                f,
+                "the others had not heard this node in time and went on without it, in view {view}"
+            ),
+            Self::LeaseOver { view } => {
+                write!(f, "this node could not renew its lease in view {view} in time")
+            }
+            Self::Replaced { by } => write!(
+                f,
+                "another process was started under the id of this node, and node {by} has let it in"
+            ),
+            Self::Restarted { by } => {
+                write!(f, "node {by} knows a previous incarnation of this node")
+            }
+        }
+    }
+}
+
 const CAME_BACK: &str = "came back: the others have known a former life of this node";
 
 fn undelivered(peer: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -293,8 +389,13 @@ fn undelivered(peer: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     )
 }
 
-fn replaced(by: NodeId, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    write!(f, "fenced: node {by} knows a later incarnation of this node")
+/// What a peer knows of another process under the id of this one.
+pub(crate) fn replaced(by: NodeId, later_by: u64, is_there: bool) -> String {
+    if is_there {
+        return format!("node {by} knows a later incarnation of this node");
+    }
+    let why = Refusal::Replaced { later_by, is_there }.sentence(Refuser::Them);
+    format!("node {by} knows a later incarnation of this node: {why}")
 }
 
 fn given(number: NodeId, address: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -322,6 +423,8 @@ pub struct Meaning {
     pub needs: Needs,
     /// So this becomes of them.
     pub prospect: Prospect,
+    /// Whether a request of a node that is gone may still be granted.
+    pub grants_gone: bool,
 }
 
 impl Meaning {
@@ -338,7 +441,10 @@ impl Meaning {
 
 impl fmt::Display for Meaning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { algorithm, needs, prospect } = self;
+        let Self { algorithm, needs, prospect, grants_gone } = self;
+        if *grants_gone {
+            return write!(f, "{algorithm} may grant it to the process that is gone");
+        }
         match (needs, prospect) {
             (_, Prospect::Fine) => write!(f, "{algorithm} goes on without it"),
             (Needs::AllBut(0), _) => write!(f, "{algorithm} needs an answer of every node"),

@@ -63,6 +63,8 @@ pub struct Introduction {
     pub target: NodeId,
     /// The life of the sender, where processes come back; else 0.
     pub generation: u64,
+    /// How many nodes found the group, if it is open; else 0.
+    pub founders: u32,
 }
 
 /// The first frame on a connection.

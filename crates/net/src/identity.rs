@@ -28,6 +28,7 @@ pub(crate) struct Identity {
     /// Whether the machine has begun; known to the tasks that call others.
     pub(crate) has_begun: Arc<AtomicBool>,
     generation: u64,
+    founders: u32,
     heartbeat: Duration,
     give_up: Duration,
 }
@@ -59,6 +60,7 @@ impl Identity {
             readmits: config.generation().is_some(),
             has_begun: Arc::default(),
             generation: config.generation().map_or(0, Generation::number),
+            founders: config.openness().map_or(0, |open| open.founders),
             heartbeat: timing.heartbeat,
             give_up: timing.give_up,
         }
@@ -85,6 +87,7 @@ impl Identity {
             sender: self.me,
             target,
             generation: self.generation,
+            founders: self.founders,
         }
     }
 
@@ -184,6 +187,9 @@ impl Identity {
         }
         if !Generation::is_plausible(who.generation) {
             return Err(Refusal::Ahead);
+        }
+        if who.founders != self.founders {
+            return Err(Refusal::Founders { refuser: self.founders, refused: who.founders });
         }
         let claimed = who.sender;
         match who.peers.get(claimed.index()) {

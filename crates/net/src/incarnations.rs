@@ -62,6 +62,8 @@ pub(crate) struct Moment {
 pub(crate) enum Parting {
     /// One of them has said that it leaves.
     Left,
+    /// The peer has, and left a request behind that was not granted yet.
+    LeftAsking,
     /// More messages waited than are kept.
     GivenUp,
     /// The peer was restarted.
@@ -71,7 +73,7 @@ pub(crate) enum Parting {
 impl Parting {
     pub(crate) const fn refusal(self) -> Refusal {
         match self {
-            Self::Left => Refusal::Left,
+            Self::Left | Self::LeftAsking => Refusal::Left,
             Self::GivenUp => Refusal::GivenUp,
             Self::Restarted => Refusal::Restarted,
         }
@@ -134,7 +136,7 @@ impl Incarnations {
         let Moment { has_begun, is_taken, is_parted, readmits } = moment;
         match self.theirs {
             Some(theirs) if theirs == hello.incarnation => self.admit_known(hello, is_parted),
-            Some(_) | None if readmits => self.admit_later(hello, is_parted),
+            Some(_) | None if readmits => self.admit_later(hello, moment),
             Some(_) if has_begun => Admission::Refuse(Refusal::Restarted),
             Some(_) if is_taken => Admission::Refuse(Refusal::Taken),
             Some(_) => self.admit_stranger(hello),
@@ -165,9 +167,12 @@ impl Incarnations {
 
     /// Where processes come back, one with another incarnation than the one that we have met, if
     /// any: it replaces that one if it was started later, or is the same and calls anew.
-    fn admit_later(&self, hello: &Hello, is_parted: Option<Parting>) -> Admission {
+    fn admit_later(&self, hello: &Hello, moment: Moment) -> Admission {
+        let Moment { is_taken, is_parted, .. } = moment;
         match hello.who.generation.cmp(&self.generation) {
-            Ordering::Less => return Admission::Refuse(Refusal::Replaced),
+            Ordering::Less => {
+                return Admission::Refuse(self.replaced(hello.who.generation, is_taken));
+            }
             // The process that we have met, if it has forgotten us since: its later call counts.
             Ordering::Equal if self.theirs.is_some() => match hello.attempt.cmp(&self.latest) {
                 Ordering::Less => return Admission::Overtaken,
@@ -180,6 +185,12 @@ impl Incarnations {
             Admission::Welcome if is_parted.is_some() => Admission::NodeFactory,
             other => other,
         }
+    }
+
+    /// Why a process of an earlier generation than the latest one is not let in.
+    pub(crate) const fn replaced(&self, generation: u64, is_there: bool) -> Refusal {
+        let later_by = self.generation.saturating_sub(generation).div_ceil(1_000_000);
+        Refusal::Replaced { later_by, is_there }
     }
 
     /// Whether a peer with this generation is another process than we know: none if it is an
@@ -207,7 +218,7 @@ impl Incarnations {
             return Admission::Nonsense("it answers another node");
         }
         if answer.who.generation < self.generation {
-            return Admission::Refuse(Refusal::Replaced);
+            return Admission::Refuse(self.replaced(answer.who.generation, false));
         }
         match self.theirs {
             Some(theirs) if theirs != answer.incarnation => Admission::Refuse(Refusal::Restarted),
@@ -288,6 +299,7 @@ mod tests {
             sender: NodeId(2),
             target: NodeId(0),
             generation: 0,
+            founders: 0,
         };
         Hello { who, heartbeat_ms: 1, incarnation, knows, received: 0, attempt, returns: false }
     }
@@ -410,7 +422,7 @@ mod tests {
         assert_eq!(incarnations.admit(&alive(5, 7, None), OPEN), Admission::Welcome);
         incarnations.meet(&alive(5, 7, None));
         assert_eq!(incarnations.admit(&alive(5, 7, None), OPEN), Admission::Welcome, "the same");
-        let replaced = Admission::Refuse(Refusal::Replaced);
+        let replaced = Admission::Refuse(Refusal::Replaced { later_by: 1, is_there: true });
         assert_eq!(incarnations.admit(&alive(4, 8, None), OPEN), replaced);
         let taken = Admission::Refuse(Refusal::Taken);
         assert_eq!(incarnations.admit(&alive(5, 8, None), OPEN), taken, "two at a time");
@@ -474,7 +486,7 @@ mod tests {
         incarnations.calls().store(9, Memory::Relaxed);
         let ours = incarnations.terms(0, 0).incarnation;
         assert_eq!(incarnations.recognise(&alive(5, 7, Some(ours))), Admission::Welcome);
-        let replaced = Admission::Refuse(Refusal::Replaced);
+        let replaced = Admission::Refuse(Refusal::Replaced { later_by: 1, is_there: false });
         assert_eq!(incarnations.recognise(&alive(4, 7, Some(ours))), replaced);
     }
 }

@@ -73,8 +73,8 @@ pub(crate) struct Link {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Farewell {
     None,
-    Wanted,
-    Sent,
+    Wanted { asks: bool },
+    Sent { asks: bool },
 }
 
 impl Link {
@@ -221,8 +221,8 @@ impl Link {
         self.connections += 1;
         self.since = now;
         self.answered();
-        if self.farewell == Farewell::Sent {
-            self.farewell = Farewell::Wanted;
+        if let Farewell::Sent { asks } = self.farewell {
+            self.farewell = Farewell::Wanted { asks };
         }
         for message in self.waiting.take() {
             let (seq, received) = (self.backlog.next_seq(), self.received);
@@ -295,11 +295,17 @@ impl Link {
         self.say(&Frame::Ack { received: self.received });
     }
 
-    /// Queues a goodbye behind all that was sent.
-    pub(crate) fn say_bye(&mut self) {
+    /// Queues a goodbye behind all that was sent; with a request that we leave behind, if that is
+    /// so.
+    pub(crate) fn say_bye(&mut self, asks: bool) {
         if self.farewell == Farewell::None {
-            self.farewell = Farewell::Wanted;
+            self.farewell = Farewell::Wanted { asks };
         }
+    }
+
+    /// Why an earlier process of the peer is not let in.
+    pub(crate) const fn replaced(&self, generation: u64) -> Refusal {
+        self.incarnations.replaced(generation, self.is_connected())
     }
 
     /// Queues a message and says its number; none if the peer is gone, or is from now on because
@@ -368,7 +374,7 @@ impl Link {
 
     /// Whether nothing more can be done for what was sent.
     pub(crate) fn is_settled(&self) -> bool {
-        let has_said_bye = self.farewell == Farewell::Sent
+        let has_said_bye = matches!(self.farewell, Farewell::Sent { .. })
             && self.connection.as_ref().is_none_or(Connection::has_written_all);
         self.backlog.is_empty() && (has_said_bye || !self.is_connected())
     }
@@ -460,9 +466,9 @@ impl Link {
         loop {
             if self.backlog.has_unstaged() {
                 self.backlog.stage(&mut connection.output, STAGE_LEN);
-            } else if self.farewell == Farewell::Wanted {
-                self.farewell = Farewell::Sent;
-                wire::encode::<Never>(&Frame::Bye, &mut connection.output)
+            } else if let Farewell::Wanted { asks } = self.farewell {
+                self.farewell = Farewell::Sent { asks };
+                wire::encode::<Never>(&Frame::Bye { asks }, &mut connection.output)
                     .expect("a goodbye is short");
             }
             if connection.has_written_all() {
@@ -500,6 +506,7 @@ mod tests {
             sender: NodeId(1),
             target: NodeId(0),
             generation: 0,
+            founders: 0,
         };
         Hello {
             who,
@@ -681,13 +688,16 @@ mod tests {
     async fn a_goodbye_comes_last_and_again_on_the_next_connection() {
         let mut link = link();
         let mut theirs = connect(&mut link, 0);
-        link.say_bye();
+        link.say_bye(false);
         send(&mut link, 1);
-        assert_eq!(frames(&mut link, &mut theirs).await, [data(0, 0, 1), Frame::Bye]);
+        assert_eq!(
+            frames(&mut link, &mut theirs).await,
+            [data(0, 0, 1), Frame::Bye { asks: false }]
+        );
         assert!(!link.is_settled(), "the message is not acknowledged");
         link.disconnect();
         let mut theirs = connect(&mut link, 1);
-        assert_eq!(frames(&mut link, &mut theirs).await, [Frame::Bye]);
+        assert_eq!(frames(&mut link, &mut theirs).await, [Frame::Bye { asks: false }]);
         assert!(link.is_settled());
     }
 

@@ -2,9 +2,10 @@
 
 use std::num::NonZeroU32;
 
-use vorrang_erased::{AnyMessage, AnyNode, AnyTimer};
+use vorrang_erased::{AnyMessage, AnyNode, AnyTimer, MessageBounds};
 use vorrang_protocol::{
-    Data, Delay, Effects, GroupView, Message as _, NodeId, NodeState, Protocol, Refused,
+    Data, Delay, Effects, GroupHealth, GroupView, Message as _, NodeId, NodeState, Protocol,
+    Refused,
 };
 use vorrang_trace::What;
 
@@ -29,23 +30,25 @@ pub(crate) enum Life {
     First,
     /// In a later one, of this number.
     Later(u64),
+    /// In a later one of a node with stable storage: with what it had there.
+    Restored,
 }
 
 /// What is kept beside a machine.
 struct TypedIo<C: Data, N: Data> {
     timers: Keys<AnyTimer>,
     tape: Option<RecordBuffer<C, N>>,
-    /// The largest integer that a message may carry.
-    largest: u64,
+    /// What a message may say at most.
+    bounds: MessageBounds,
 }
 
 impl<C: Data, N: Data> Machine<C, N> {
     pub(crate) const fn new(
         node: AnyNode<C, N>,
         tape: Option<RecordBuffer<C, N>>,
-        largest: u64,
+        bounds: MessageBounds,
     ) -> Self {
-        Self { node, incoming: None, typed_io: TypedIo { timers: Keys::new(), tape, largest } }
+        Self { node, incoming: None, typed_io: TypedIo { timers: Keys::new(), tape, bounds } }
     }
 
     /// The names of the kinds of its messages.
@@ -56,7 +59,7 @@ impl<C: Data, N: Data> Machine<C, N> {
     /// The node starts, or restarts in a later life.
     pub(crate) fn start(&mut self, life: Life, io: &mut MachineIo<'_, N>) {
         let number = match life {
-            Life::AsMade => None,
+            Life::AsMade | Life::Restored => None,
             Life::First => Some(0),
             Life::Later(number) => Some(number),
         };
@@ -64,14 +67,14 @@ impl<C: Data, N: Data> Machine<C, N> {
         if let Some(node) = forgetful {
             self.node = node;
         }
-        if let (Life::Later(_), Some(tape)) = (life, &mut self.typed_io.tape) {
+        if let (Life::Later(_) | Life::Restored, Some(tape)) = (life, &mut self.typed_io.tape) {
             tape.begin(What::Restart);
         } else if let Some(tape) = &mut self.typed_io.tape {
             tape.stamp();
         }
         match life {
             Life::AsMade | Life::First => self.node.on_start(&mut self.typed_io.sink(io)),
-            Life::Later(_) => self.node.on_restart(&mut self.typed_io.sink(io)),
+            Life::Later(_) | Life::Restored => self.node.on_restart(&mut self.typed_io.sink(io)),
         }
     }
 
@@ -90,8 +93,8 @@ impl<C: Data, N: Data> Machine<C, N> {
 
     /// Does to a copy of itself what a command would do to it.
     pub(crate) fn rehearse(&self, command: C, io: &mut MachineIo<'_, N>) {
-        let largest = self.typed_io.largest;
-        let mut typed_io = TypedIo { timers: Keys::new(), tape: None, largest };
+        let bounds = self.typed_io.bounds;
+        let mut typed_io = TypedIo { timers: Keys::new(), tape: None, bounds };
         // If it is refused, it will be once more.
         let _ = self.node.clone().on_command(command, &mut typed_io.sink(io));
     }
@@ -100,7 +103,7 @@ impl<C: Data, N: Data> Machine<C, N> {
     pub(crate) fn read(&mut self, message: &[u8]) -> Result<usize, WireError> {
         self.incoming = None;
         let message = self.node.decode(message).ok_or(UNREADABLE)?;
-        if !message.is_bounded(self.typed_io.largest) {
+        if !message.is_bounded(self.typed_io.bounds) {
             return Err(WireError::Number);
         }
         Ok(self.incoming.insert(message).kind())
@@ -133,6 +136,11 @@ impl<C: Data, N: Data> Machine<C, N> {
         }
     }
 
+    /// What it has to store by now.
+    pub(crate) fn stored(&self, bytes: &mut Vec<u8>) {
+        self.node.stored(bytes);
+    }
+
     /// The machine's variables.
     pub(crate) fn state(&self) -> NodeState {
         self.node.state()
@@ -141,6 +149,16 @@ impl<C: Data, N: Data> Machine<C, N> {
     /// Whether others may still need it for what was asked of it.
     pub(crate) fn has_obligations(&self) -> bool {
         self.node.has_obligations()
+    }
+
+    /// Whether its group can go on, if it runs a membership protocol.
+    pub(crate) fn group_health(&self) -> Option<GroupHealth> {
+        self.node.group_health()
+    }
+
+    /// The timer that would end its lease.
+    pub(crate) fn lease(&self) -> Option<Slot> {
+        self.typed_io.timers.find(&self.node.lease()?)
     }
 
     /// The view of its group, if it runs a membership protocol.
@@ -164,7 +182,7 @@ struct Sink<'a, 'b, C: Data, N: Data> {
 impl<C: Data, N: Data> Sink<'_, '_, C, N> {
     /// Writes a message on the desk's sheet.
     fn write(&mut self, message: &AnyMessage) -> Result<(), WireError> {
-        if message.is_bounded(self.typed_io.largest) {
+        if message.is_bounded(self.typed_io.bounds) {
             message.encode(self.io.blank()).map_err(WireError::Encode)
         } else {
             Err(WireError::Number)

@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::sync::{broadcast, mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use vorrang_erased::AnyNode;
+use vorrang_erased::{AnyNode, MessageBounds};
 use vorrang_protocol::{Data, Protocol};
 
 use crate::application::{AnyApplication, Application, Forward};
@@ -26,6 +26,7 @@ use crate::machine::Machine;
 use crate::node_core::{NodeCore, TypedCore};
 use crate::ready_links::ReadyLinks;
 use crate::recorder::{RecordBuffer, Recorder};
+use crate::stable_storage::StableStorage;
 use crate::tcp_network::TcpNetwork;
 use crate::transport::{AnyTransport, ErasedListener, Tcp, Transport};
 use crate::turns::{ReleaseOutcome, Steps};
@@ -36,6 +37,7 @@ pub struct Node<C: Data, N: Data, T = Tcp> {
     machine: AnyNode<C, N>,
     recorder: Option<(Box<dyn Recorder<C, N>>, Clock)>,
     steps: Option<Steps<C, N>>,
+    storage: Option<StableStorage>,
     site: Site,
     carried_by: PhantomData<fn() -> T>,
 }
@@ -104,7 +106,7 @@ impl<C: Data, N: Data> Node<C, N, Udp> {
 impl<C: Data, N: Data, T> Node<C, N, T> {
     const fn on(carriage: TransportKind, machine: AnyNode<C, N>, config: Config) -> Self {
         let site = Site { config, carriage };
-        Self { machine, recorder: None, steps: None, site, carried_by: PhantomData }
+        Self { machine, recorder: None, steps: None, storage: None, site, carried_by: PhantomData }
     }
 
     /// Records everything that happens at the node, on `clock`.
@@ -120,6 +122,17 @@ impl<C: Data, N: Data, T> Node<C, N, T> {
     #[must_use]
     pub fn steps(mut self, steps: Steps<C, N>) -> Self {
         self.steps = Some(steps);
+        self
+    }
+
+    /// Keeps on stable storage what the machine must not forget
+    /// ([`store`](vorrang_protocol::Protocol::store)): it is there before any message or notice
+    /// that depends on it leaves. If there is something already, the machine, which must be a fresh
+    /// one, begins with that. If it cannot be written, the node fails. For open groups, whose
+    /// processes come back.
+    #[must_use]
+    pub fn storage(mut self, storage: StableStorage) -> Self {
+        self.storage = Some(storage);
         self
     }
 
@@ -146,7 +159,17 @@ impl<C: Data, N: Data, T> Node<C, N, T> {
     }
 
     fn house(self, application: AnyApplication<C, N>) -> Starting<Handle<C>> {
-        let Self { machine, recorder, steps, site, carried_by: _ } = self;
+        let Self { mut machine, recorder, steps, storage, mut site, carried_by: _ } = self;
+        if let Some(stored) = storage.as_ref().and_then(StableStorage::machine) {
+            let Some(restored) = machine.restored(stored) else {
+                let algorithm = site.config.algorithm.clone();
+                return Box::pin(ready(Err(NetError::Unreadable { algorithm })));
+            };
+            machine = restored;
+            if let Membership::Open(open) = &mut site.config.membership {
+                open.is_restored = true;
+            }
+        }
         if matches!(site.config.membership, Membership::Returning(_))
             && machine.clone().without_memory(0).is_none()
         {
@@ -155,8 +178,11 @@ impl<C: Data, N: Data, T> Node<C, N, T> {
         }
         let tape =
             recorder.map(|(recorder, clock)| RecordBuffer::new(site.config.id, recorder, clock));
-        let largest = site.config.limits.number;
-        furnish(Machine::new(machine, tape, largest), (application, steps), site)
+        let bounds = MessageBounds {
+            largest: site.config.limits.number,
+            nodes: site.config.peers.len() as u32,
+        };
+        furnish(Machine::new(machine, tape, bounds), (application, steps), storage, site)
     }
 }
 
@@ -190,6 +216,7 @@ enum TransportKind {
 fn furnish<C: Data, N: Data>(
     machine: Machine<C, N>,
     (application, steps): (AnyApplication<C, N>, Option<Steps<C, N>>),
+    storage: Option<StableStorage>,
     site: Site,
 ) -> Starting<Handle<C>> {
     // Before the generator, which counts to the node's number.
@@ -198,7 +225,7 @@ fn furnish<C: Data, N: Data>(
     }
     let place = (site.config.id, site.config.peers.len());
     let rng = generator(&site.config);
-    let core = TypedCore::new(machine, (application, steps), place, rng);
+    let core = TypedCore::new(machine, (application, steps), place, rng).storage(storage);
     let raw = move_in(Box::new(core), site);
     Box::pin(async { Ok(Handle::new(raw.await?)) })
 }
@@ -270,6 +297,7 @@ fn set_to_work<W: Network>(
         phase: Phase::Gathering,
         held: Vec::new(),
         fenced: None,
+        eviction: None,
         ready_links: ReadyLinks::new(places + 1),
         sleep: Box::pin(tokio::time::sleep(Duration::ZERO)),
         sleeps_until: None,
@@ -277,6 +305,8 @@ fn set_to_work<W: Network>(
         told: vec![Told::Nothing; nodes],
         returning: None,
         belonging: None,
+        health: None,
+        seen_health: None,
         leaving: None,
         let_go: ReleaseOutcome::Nothing,
     };

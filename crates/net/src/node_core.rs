@@ -11,13 +11,14 @@ use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::time::Instant;
-use vorrang_protocol::{Data, GroupView, NodeId, NodeState, Refused};
+use vorrang_protocol::{Data, GroupHealth, GroupView, NodeId, NodeState, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
 use crate::error::CommandError;
 use crate::event::Event;
 use crate::machine::{Life, Machine};
 use crate::machine_io::{IoState, LengthProbe, MachineIo, Outbound};
+use crate::stable_storage::StableStorage;
 use crate::timers::{Agenda, Keys, deadline};
 use crate::turns::{Before, ReleaseOutcome, RequestDeadline, Seat, Stage, Steps};
 use crate::wire::WireError;
@@ -52,6 +53,10 @@ pub(crate) trait NodeCore: Send {
     fn withdraw(&mut self) -> Result<(), Refused>;
     /// Releases what it has, or gives up what it waits for.
     fn let_go(&mut self, outbound: &mut dyn Outbound) -> ReleaseOutcome;
+    /// Tells the application that it is inside no more, if it is: the node may not act any more.
+    fn evict(&mut self);
+    /// Whether the application was told that it is inside no more, since this was asked last.
+    fn take_eviction(&mut self) -> bool;
     /// How far it is with its turn, and since when, if it knows turns.
     fn stage(&self) -> Option<(Stage, Duration)>;
     /// When it gives up.
@@ -76,12 +81,19 @@ pub(crate) trait NodeCore: Send {
     fn handle_timers(&mut self, now: Instant, outbound: &mut dyn Outbound);
     /// Drops pending commands and timers.
     fn stop_acting(&mut self);
+    /// Writes what the machine must not forget to stable storage, if it has any. False if that
+    /// failed: then nothing may leave this node, and [`end_turn`](Self::end_turn) says why.
+    fn persist(&mut self) -> bool;
     /// Hands over what was recorded, and says what the machine did that cannot be done.
     fn end_turn(&mut self) -> Option<String>;
     /// A report of the machine.
     fn account(&self) -> MachineReport;
     /// The view of its group, if it runs a membership protocol.
     fn group_view(&self) -> Option<GroupView>;
+    /// Whether that group can go on.
+    fn group_health(&self) -> Option<GroupHealth>;
+    /// When its lease ends, if it has one.
+    fn lease_until(&self) -> Option<Instant>;
 }
 
 /// A report of a machine.
@@ -136,6 +148,9 @@ pub(crate) struct TypedCore<C: Data, N: Data> {
     agenda: Agenda,
     /// The kind of the message that was read and is to be handled.
     kind: Option<usize>,
+    storage: Option<StableStorage>,
+    /// What is to be stored, in room that is used again.
+    to_store: Vec<u8>,
 }
 
 impl<C: Data, N: Data> TypedCore<C, N> {
@@ -159,7 +174,14 @@ impl<C: Data, N: Data> TypedCore<C, N> {
             wishes: Keys::new(),
             agenda: Agenda::default(),
             kind: None,
+            storage: None,
+            to_store: Vec::new(),
         }
+    }
+
+    /// The same with stable storage.
+    pub(crate) fn storage(self, storage: Option<StableStorage>) -> Self {
+        Self { storage, ..self }
     }
 
     /// The machine, and where it puts what it does.
@@ -301,6 +323,15 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
         }
     }
 
+    fn evict(&mut self) {
+        let eviction = self.seat.as_ref().and_then(Seat::eviction);
+        self.notices.extend(eviction);
+    }
+
+    fn take_eviction(&mut self) -> bool {
+        self.seat.as_mut().is_some_and(Seat::take_eviction)
+    }
+
     fn stage(&self) -> Option<(Stage, Duration)> {
         self.seat.as_ref().map(|seat| (seat.stage(), seat.since()))
     }
@@ -342,6 +373,9 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
 
     fn settle(&mut self, acts: bool, outbound: &mut dyn Outbound) -> bool {
         for _ in 0..LOCAL_EVENTS_A_TURN {
+            if !self.notices.is_empty() && !self.persist() {
+                return true;
+            }
             if let Some(notice) = self.notices.pop_front() {
                 self.hear(notice, acts, outbound);
             } else if !acts {
@@ -391,6 +425,20 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
         self.inside.to_self.clear();
     }
 
+    fn persist(&mut self) -> bool {
+        let Some(storage) = &mut self.storage else { return true };
+        self.to_store.clear();
+        self.machine.stored(&mut self.to_store);
+        match storage.save(&self.to_store) {
+            Ok(_) => true,
+            Err(error) => {
+                let why = format!("{error}, so it could forget a promise");
+                self.inside.failure.get_or_insert(why);
+                false
+            }
+        }
+    }
+
     fn end_turn(&mut self) -> Option<String> {
         self.machine.end_turn();
         self.inside.failure.take()
@@ -407,6 +455,14 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
     fn group_view(&self) -> Option<GroupView> {
         self.machine.group_view()
     }
+
+    fn group_health(&self) -> Option<GroupHealth> {
+        self.machine.group_health()
+    }
+
+    fn lease_until(&self) -> Option<Instant> {
+        self.inside.timers.when(self.machine.lease()?)
+    }
 }
 
 #[cfg(test)]
@@ -420,7 +476,7 @@ mod tests {
 
     use super::*;
     use crate::application::Application;
-    use vorrang_erased::{AnyMessage, AnyNode, AnyTimer};
+    use vorrang_erased::{AnyMessage, AnyNode, AnyTimer, MessageBounds};
 
     use crate::recorder::{Log, RecordBuffer};
     use crate::{Clock, MAX_INTEGER};
@@ -545,7 +601,8 @@ mod tests {
             let (log, heard) = (Log::new(), Arc::default());
             let me = NodeId(1);
             let tape = RecordBuffer::new(me, Box::new(log.clone()), Clock::start());
-            let machine = Machine::new(AnyNode::new(Parrot), Some(tape), MAX_INTEGER);
+            let bounds = MessageBounds { largest: MAX_INTEGER, nodes: 3 };
+            let machine = Machine::new(AnyNode::new(Parrot), Some(tape), bounds);
             let application = Box::new(Ear(Arc::clone(&heard)));
             let rng = Xoshiro256PlusPlus::seed_from_u64(0);
             let core = Box::new(TypedCore::new(machine, (application, None), (me, 3), rng));

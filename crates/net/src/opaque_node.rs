@@ -7,23 +7,25 @@ use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use vorrang_erased::{AnyMessage, AnyNode, AnyTimer, MAX_INTEGER};
+use vorrang_erased::{AnyMessage, AnyNode, AnyTimer, MAX_INTEGER, MessageBounds};
 use vorrang_protocol::{Data, Delay, Effects, Message, NodeId, NodeState, Protocol, Refused};
 
 /// A node with erased types whose messages are bytes, so that they can be sent.
 pub struct OpaqueNode<C, N> {
     node: AnyNode<C, N>,
+    bounds: MessageBounds,
 }
 
 impl<C: Data, N: Data> OpaqueNode<C, N> {
-    /// The node, without its type.
-    pub fn new<P: Protocol<Command = C, Notice = N>>(node: P) -> Self {
-        Self { node: AnyNode::new(node) }
+    /// A node of so many, without its type.
+    pub fn new<P: Protocol<Command = C, Notice = N>>(node: P, nodes: u32) -> Self {
+        let bounds = MessageBounds { largest: MAX_INTEGER, nodes };
+        Self { node: AnyNode::new(node), bounds }
     }
 
-    /// Reads a message; none if it is none, or has an integer in it that is not counted.
+    /// Reads a message; none if it is none, or is out of bounds.
     fn open(&self, bytes: &[u8]) -> Option<AnyMessage> {
-        self.node.decode(bytes).filter(|message| message.is_bounded(MAX_INTEGER))
+        self.node.decode(bytes).filter(|message| message.is_bounded(self.bounds))
     }
 }
 
@@ -115,7 +117,7 @@ impl<C: Data, N: Data, E: Effects<OpaqueNode<C, N>>> Effects<AnyNode<C, N>>
 
 impl<C: Data, N: Data> Clone for OpaqueNode<C, N> {
     fn clone(&self) -> Self {
-        Self { node: self.node.clone() }
+        Self { node: self.node.clone(), bounds: self.bounds }
     }
 }
 
@@ -149,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_sealed_node_does_what_it_did_and_drops_what_it_cannot_read() {
-        let node = |id| OpaqueNode::new(RicartAgrawala::new(NodeId(id), Group::of(2)));
+        let node = |id| OpaqueNode::new(RicartAgrawala::new(NodeId(id), Group::of(2)), 2);
         let (mut one, mut other) = (node(0), node(1));
         let mut fx = Outbox::default();
         one.on_command(Command::Acquire(Claim::Exclusive), &mut fx).unwrap();
@@ -171,7 +173,7 @@ mod tests {
 
     #[test]
     fn an_integer_that_is_not_counted_is_not_read() {
-        let node = OpaqueNode::new(RicartAgrawala::new(NodeId(0), Group::of(2)));
+        let node = OpaqueNode::new(RicartAgrawala::new(NodeId(0), Group::of(2)), 2);
         let bytes = |time| OpaqueMessage::of(&AnyMessage::new(ra::Message::Request { time })).0;
         assert!(node.open(&bytes(MAX_INTEGER)).is_some());
         assert!(node.open(&bytes(MAX_INTEGER + 1)).is_none());

@@ -15,6 +15,7 @@ use crate::driver::Driver;
 use crate::event::Event;
 use crate::hello::{Introduction, JoinGrant, JoinRequest, Refusal};
 use crate::incarnations::Parting;
+use crate::link::Link;
 use crate::tcp_network::TcpNetwork;
 
 /// How long a number is kept for a newcomer that has been given it and has not come.
@@ -52,13 +53,30 @@ impl Driver<TcpNetwork> {
         self.world.given.retain(|(number, ..)| *number != who.sender);
     }
 
+    /// Calls founders again that have left: whoever is started there next knows founders alone, and
+    /// must not take them for the whole group.
+    pub(crate) fn call_founders(&mut self) {
+        let Some(open) = self.config.openness().filter(|_| self.acts()) else { return };
+        let (founders, pause) = (open.founders, self.config.timing.backoff_max / 2);
+        let has_left = |link: &&Link| {
+            link.peer.0 < founders
+                && matches!(link.parting(), Some(Parting::Left | Parting::LeftAsking))
+                && link.missing_for().is_some_and(|since| since >= pause)
+        };
+        let left: Vec<NodeId> = self.world.others().filter(has_left).map(|it| it.peer).collect();
+        for peer in left {
+            self.world.link(peer).let_go();
+            self.dial(peer);
+        }
+    }
+
     /// One with a lower number waits for our call: perhaps in another life, elsewhere.
     pub(crate) fn on_open_knock(&mut self, visit: IncomingConnection, who: &Introduction) {
         let peer = who.sender;
         self.world.make_place(peer);
         let link = self.world.link(peer);
         let why = match (link.is_later(who.generation), link.parting()) {
-            (None, _) => Refusal::Replaced,
+            (None, _) => link.replaced(who.generation),
             (Some(true), _) => {
                 // A call in progress to the former process goes to another one now.
                 let is_another = link.has_met();
@@ -72,7 +90,9 @@ impl Driver<TcpNetwork> {
                 Refusal::WillCall
             }
             (Some(false), Some(Parting::GivenUp)) => Refusal::GivenUp,
-            (Some(false), Some(Parting::Left | Parting::Restarted)) => Refusal::Left,
+            (Some(false), Some(Parting::Left | Parting::LeftAsking | Parting::Restarted)) => {
+                Refusal::Left
+            }
             (Some(false), None) => {
                 // The peer is up by now, even if the last call failed.
                 if !link.is_connected() {
@@ -97,7 +117,7 @@ impl Driver<TcpNetwork> {
             return;
         };
         let (address_book, founders) = (address_book.clone(), open.founders);
-        let Some(number) = self.free_number(&wish.address) else {
+        let Some(number) = self.free_number(&wish.address, wish.but) else {
             let why = Refusal::Full;
             self.on_we_refused(RefusedPeer::Stranger(visit.from().to_owned()), &why);
             self.world.tasks.spawn(visit.refuse(why, timing));
@@ -111,21 +131,24 @@ impl Driver<TcpNetwork> {
     }
 
     /// An id for a new member at this address: that of the process that was there before, or a free
-    /// one, or the one whose process has been away for longest. If two members give the same id to
-    /// two new members, the one that started later has it, and the other is told so.
-    fn free_number(&mut self, address: &str) -> Option<NodeId> {
+    /// one, or the one whose process has been away for longest; `but` not this one. If two members
+    /// give the same id to two new members, the one that started later has it, and the other is
+    /// told so.
+    fn free_number(&mut self, address: &str, but: Option<NodeId>) -> Option<NodeId> {
         self.world.given.retain(|(_, _, at)| at.elapsed() < KEPT);
         let given = &self.world.given;
-        if let Some((number, ..)) = given.iter().find(|(_, to, _)| to == address) {
+        if let Some((number, ..)) = given.iter().find(|it| it.1 == address && Some(it.0) != but) {
             return Some(*number);
         }
         let (address_book, founders) =
             (self.identity.address_book.as_ref()?, self.config.openness()?.founders);
         let me = self.world.me;
-        if let Some(number) = address_book.who_is_at(address).filter(|&number| number != me) {
+        let is_free = |&number: &NodeId| number != me && Some(number) != but;
+        if let Some(number) = address_book.who_is_at(address).filter(is_free) {
             return Some(number);
         }
-        let is_given = |number: NodeId| given.iter().any(|(it, ..)| *it == number);
+        let is_given =
+            |number: NodeId| Some(number) == but || given.iter().any(|(it, ..)| *it == number);
         let unused = address_book.unused(founders).into_iter().find(|&number| !is_given(number));
         let away = || {
             let long = self.config.timing.give_up.saturating_mul(ABSENCES);

@@ -45,6 +45,7 @@ impl Driver<TcpNetwork> {
         for peer in silent {
             self.lose(peer, "it has not been heard for too long");
         }
+        self.call_founders();
     }
 
     /// Reads from a link of which the bell has rung, and handles what came.
@@ -109,8 +110,8 @@ impl Driver<TcpNetwork> {
                 self.on_data(peer, seq)
             }
             Frame::Ack { received } => self.on_ack(peer, received),
-            Frame::Bye => {
-                self.on_bye(peer);
+            Frame::Bye { asks } => {
+                self.on_bye(peer, asks);
                 Ok(())
             }
             Frame::Refuse(why) => {
@@ -148,7 +149,7 @@ impl Driver<TcpNetwork> {
         Ok(())
     }
 
-    fn on_bye(&mut self, peer: NodeId) {
+    fn on_bye(&mut self, peer: NodeId, asks: bool) {
         let has_begun = self.has_begun();
         let link = self.world.link(peer);
         link.say_ack();
@@ -156,7 +157,7 @@ impl Driver<TcpNetwork> {
         let mut nobody = Context::from_waker(Waker::noop());
         let _ = link.flush(&mut nobody);
         if has_begun {
-            link.part(Parting::Left, "it has left");
+            link.part(if asks { Parting::LeftAsking } else { Parting::Left }, "it has left");
         } else {
             // The group has not begun: another process may take its place.
             link.let_go();
@@ -349,7 +350,7 @@ impl Driver<TcpNetwork> {
         let link = self.world.link(peer);
         let why = match link.parting() {
             // A peer that knocks has not parted from us: it is another incarnation.
-            Some(Parting::Left | Parting::Restarted) => Refusal::Restarted,
+            Some(Parting::Left | Parting::LeftAsking | Parting::Restarted) => Refusal::Restarted,
             Some(Parting::GivenUp) => Refusal::GivenUp,
             // It has told us so itself.
             None if link.is_remembered => Refusal::Forgotten,
@@ -462,7 +463,9 @@ impl Driver<TcpNetwork> {
             Refusal::GivenUp if has_begun => {
                 link.part(Parting::GivenUp, "its queue of messages for us overflowed");
             }
-            Refusal::Replaced => self.give_way(peer),
+            Refusal::Replaced { later_by, is_there } => {
+                self.give_way(peer, *later_by, *is_there);
+            }
             // It parted from a previous incarnation of ours.
             Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(peer),
             Refusal::Forgotten if has_begun && !self.identity.readmits => {
@@ -485,6 +488,7 @@ impl Driver<TcpNetwork> {
             | Refusal::Taken
             | Refusal::TooQuiet { .. }
             | Refusal::Cast { .. }
+            | Refusal::Founders { .. }
             | Refusal::List
             | Refusal::Ahead
             | Refusal::Closed

@@ -104,7 +104,20 @@ pub enum Refusal {
     /// may be too long for a hello.
     List,
     /// In an open group: the refuser knows a later process under this number.
-    Replaced,
+    Replaced {
+        /// By how many seconds it began later, by its clock.
+        later_by: u64,
+        /// Whether it is connected with the refuser. If not, it may be gone, and the clock of the
+        /// machine may have been set back since.
+        is_there: bool,
+    },
+    /// In an open group: the two do not agree on how many nodes found it.
+    Founders {
+        /// According to the one who refuses.
+        refuser: u32,
+        /// According to the other.
+        refused: u32,
+    },
     /// In an open group: the other says that it has begun later than it can be by now.
     Ahead,
     /// The other wants a number, and the group is not open.
@@ -128,7 +141,7 @@ impl Refusal {
     /// Whether the refused process can never be admitted.
     pub(crate) const fn is_final(&self) -> bool {
         match self {
-            Self::Left | Self::GivenUp | Self::Replaced => true,
+            Self::Left | Self::GivenUp | Self::Replaced { .. } => true,
             Self::Version { .. }
             | Self::Group { .. }
             | Self::Algorithm { .. }
@@ -144,6 +157,7 @@ impl Refusal {
             | Self::WillCall
             | Self::Cast { .. }
             | Self::List
+            | Self::Founders { .. }
             | Self::Ahead
             | Self::Closed
             | Self::Full
@@ -206,6 +220,10 @@ impl Refusal {
             Self::Cast { refuser, refused } => {
                 two("reaches all by", "reach all by", refuser, refused)
             }
+            Self::Founders { refuser, refused } => {
+                two("has a --peers list of length", "have one of length", refuser, refused)
+            }
+            Self::Replaced { later_by, is_there } => replaced(*later_by, *is_there, by),
             Self::Nowhere(address) => nowhere(address, by),
             Self::Restarted
             | Self::Taken
@@ -213,7 +231,6 @@ impl Refusal {
             | Self::Left
             | Self::GivenUp
             | Self::List
-            | Self::Replaced
             | Self::Ahead
             | Self::Closed
             | Self::Full
@@ -244,8 +261,6 @@ impl Refusal {
             (Self::GivenUp, Refuser::Them) => "its queue of messages for us overflowed",
             (Self::WillCall, Refuser::Us) => "it is we who call, and we will",
             (Self::WillCall, Refuser::Them) => "it is the one who calls, and it will",
-            (Self::Replaced, Refuser::Us) => "a later incarnation has its id",
-            (Self::Replaced, Refuser::Them) => "a later incarnation has our id",
             (Self::Ahead, Refuser::Us) => "its clock is more than an hour ahead of ours",
             (Self::Ahead, Refuser::Them) => "our clock is more than an hour ahead of its",
             (Self::Closed, Refuser::Us) => "it wants to join, and this group is fixed",
@@ -263,11 +278,30 @@ impl Refusal {
                 | Self::Target { .. }
                 | Self::Sender { .. }
                 | Self::TooQuiet { .. }
+                | Self::Founders { .. }
+                | Self::Replaced { .. }
                 | Self::Nowhere(_)
                 | Self::Cast { .. },
                 Refuser::Us | Refuser::Them,
             ) => "",
         }
+    }
+}
+
+fn replaced(later_by: u64, is_there: bool, by: Refuser) -> String {
+    match (is_there, by) {
+        (true, Refuser::Us) => "a later incarnation has its id".to_owned(),
+        (true, Refuser::Them) => "a later incarnation has our id".to_owned(),
+        (false, Refuser::Us) => format!(
+            "the last process with its id, which is not here, began {later_by} s later by its \
+             clock: either it is cut off, or that clock was set back since"
+        ),
+        (false, Refuser::Them) => format!(
+            "the last process with our id, which is not there, began {later_by} s later by its \
+             clock: either it is cut off, or this clock was set back since; then start this node \
+             again in {later_by} s, or stop all members and start them again, or use --data, with \
+             which clocks do not matter"
+        ),
     }
 }
 
@@ -288,7 +322,8 @@ mod tests {
         for (refusal, from_us, from_them) in cases {
             assert_eq!(refusal.sentence(Refuser::Us), *from_us);
             assert_eq!(refusal.sentence(Refuser::Them), *from_them);
-            let is_final = matches!(refusal, Refusal::Left | Refusal::GivenUp | Refusal::Replaced);
+            let is_final =
+                matches!(refusal, Refusal::Left | Refusal::GivenUp | Refusal::Replaced { .. });
             assert_eq!(refusal.is_final(), is_final, "{refusal:?}");
         }
     }
@@ -379,7 +414,25 @@ mod tests {
                 "its list of peers differs from ours",
                 "its list of peers differs from ours",
             ),
-            (Refusal::Replaced, "a later incarnation has its id", "a later incarnation has our id"),
+            (
+                Refusal::Replaced { later_by: 9, is_there: true },
+                "a later incarnation has its id",
+                "a later incarnation has our id",
+            ),
+            (
+                Refusal::Replaced { later_by: 1800, is_there: false },
+                "the last process with its id, which is not here, began 1800 s later by its clock: \
+                 either it is cut off, or that clock was set back since",
+                "the last process with our id, which is not there, began 1800 s later by its \
+                 clock: either it is cut off, or this clock was set back since; then start this \
+                 node again in 1800 s, or stop all members and start them again, or use --data, \
+                 with which clocks do not matter",
+            ),
+            (
+                Refusal::Founders { refuser: 3, refused: 5 },
+                "it has a --peers list of length 5, we have one of length 3",
+                "it has a --peers list of length 3, we have one of length 5",
+            ),
             (
                 Refusal::Ahead,
                 "its clock is more than an hour ahead of ours",

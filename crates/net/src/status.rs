@@ -4,8 +4,9 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
-use vorrang_protocol::{GroupView, NodeId, NodeState};
+use vorrang_protocol::{GroupHealth, GroupView, NodeId, NodeState};
 
+use crate::event::Eviction;
 use crate::turns::Stage;
 
 /// A node, at one moment.
@@ -17,12 +18,21 @@ pub struct Status {
     pub started: bool,
     /// Why the node is fenced, if it is: as long as a peer knows a previous incarnation of it.
     pub fenced: Option<String>,
+    /// How long ago its application was last told that it has lost the lock, and why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub eviction: Option<(Duration, Eviction)>,
     /// How far this node is with its turn, and since when; none if it was not told what a turn is
     /// ([`Node::steps`](crate::Node::steps)).
     pub turn: Option<(Stage, Duration)>,
     /// The view of the group, if the machine runs a membership protocol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<GroupView>,
+    /// Whether that group can go on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub health: Option<GroupHealth>,
+    /// How long its lease lasts, if it is inside with one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lease_left: Option<Duration>,
     /// The links to all others that are known, lowest first.
     pub links: Vec<LinkStatus>,
     /// The counts of datagrams; none over TCP.

@@ -192,9 +192,9 @@ impl Network for TcpNetwork {
         driver.flush();
     }
 
-    fn say_bye(&mut self) {
+    fn say_bye(&mut self, asks: bool) {
         for link in self.others_mut() {
-            link.say_bye();
+            link.say_bye(asks);
         }
         self.touch_all();
     }

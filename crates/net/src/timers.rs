@@ -59,6 +59,11 @@ impl Agenda {
         Some(slot)
     }
 
+    /// When this one runs out, if it is set.
+    pub(crate) fn when(&self, slot: Slot) -> Option<Instant> {
+        self.by_slot.get(&slot).map(|&(at, _)| at)
+    }
+
     pub(crate) fn next(&self) -> Option<Instant> {
         self.by_time.keys().next().map(|&(at, _)| at)
     }

@@ -28,6 +28,7 @@ pub struct Steps<C, N> {
     of_command: fn(&C) -> Option<Step>,
     of_notice: fn(&N) -> Option<Step>,
     leave: C,
+    evicted: Option<N>,
 }
 
 impl<C: Turn, N: Turn> Steps<C, N> {
@@ -40,7 +41,14 @@ impl<C: Turn, N: Turn> Steps<C, N> {
     /// let steps = Steps::<Command, Notice>::ended_by(Command::Release);
     /// ```
     pub const fn ended_by(leave: C) -> Self {
-        Self { of_command: C::step, of_notice: N::step, leave }
+        Self { of_command: C::step, of_notice: N::step, leave, evicted: None }
+    }
+
+    /// The same, and an application inside is told this if another process has taken the place of
+    /// its node, whose machine does not act any more and so cannot say it.
+    #[must_use]
+    pub fn evicted_by(self, notice: N) -> Self {
+        Self { evicted: Some(notice), ..self }
     }
 }
 
@@ -110,11 +118,20 @@ pub(crate) struct Seat<C, N> {
     /// The last request.
     claim: Option<C>,
     patience: Option<RequestDeadline>,
+    /// Whether it was evicted, and nobody has asked since.
+    was_evicted: bool,
 }
 
 impl<C: Clone + PartialEq, N> Seat<C, N> {
     pub(crate) fn new(steps: Steps<C, N>) -> Self {
-        Self { steps, stage: Stage::Idle, since: Instant::now(), claim: None, patience: None }
+        Self {
+            steps,
+            stage: Stage::Idle,
+            since: Instant::now(),
+            claim: None,
+            patience: None,
+            was_evicted: false,
+        }
     }
 
     pub(crate) fn asks(&self, command: &C) -> bool {
@@ -151,7 +168,10 @@ impl<C: Clone + PartialEq, N> Seat<C, N> {
                 return Some(self.steps.leave.clone());
             }
             Some(Step::Enter) => self.reach(Stage::Inside),
-            Some(Step::Evicted) if self.stage == Stage::Inside => self.reach(Stage::Idle),
+            Some(Step::Evicted) if self.stage == Stage::Inside => {
+                self.reach(Stage::Idle);
+                self.was_evicted = true;
+            }
             Some(Step::Ask | Step::Leave | Step::Evicted) | None => {}
         }
         None
@@ -167,6 +187,19 @@ impl<C: Clone + PartialEq, N> Seat<C, N> {
                 Ok(())
             }
         }
+    }
+
+    /// What its application is told if the node may not act any more, if it is inside.
+    pub(crate) fn eviction(&self) -> Option<N>
+    where
+        N: Clone,
+    {
+        self.steps.evicted.clone().filter(|_| self.stage == Stage::Inside)
+    }
+
+    /// Whether it was evicted since this was asked last.
+    pub(crate) const fn take_eviction(&mut self) -> bool {
+        std::mem::replace(&mut self.was_evicted, false)
     }
 
     /// How to leave, if it is inside.

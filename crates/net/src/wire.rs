@@ -32,7 +32,7 @@ use serde::de::DeserializeOwned;
 use crate::hello::{DialRequest, Hello, JoinGrant, JoinRequest, Refusal};
 
 /// The version that this crate speaks.
-pub const VERSION: u8 = 5;
+pub const VERSION: u8 = 6;
 /// The magic bytes of every frame.
 pub const MAGIC: [u8; 2] = *b"VR";
 /// How long a frame's header is.
@@ -65,7 +65,10 @@ pub enum Frame<M> {
         received: u64,
     },
     /// The sender ends for good.
-    Bye,
+    Bye {
+        /// Whether it leaves a request behind that was not granted yet.
+        asks: bool,
+    },
     /// The sender waits to be called.
     DialRequest(DialRequest),
     /// The sender has no number yet.
@@ -125,7 +128,7 @@ pub fn encode<M: Serialize>(frame: &Frame<M>, out: &mut Vec<u8>) -> Result<(), W
         Frame::Refuse(refusal) => encode_body(REFUSE, refusal, out),
         Frame::Data { seq, received, message } => encode_body(DATA, &(seq, received, message), out),
         Frame::Ack { received } => encode_body(ACK, received, out),
-        Frame::Bye => encode_body(BYE, &(), out),
+        Frame::Bye { asks } => encode_body(BYE, asks, out),
         Frame::DialRequest(knock) => encode_body(KNOCK, knock, out),
         Frame::Join(wish) => encode_body(JOIN, wish, out),
         Frame::JoinGrant(place) => encode_body(PLACE, place, out),
@@ -300,7 +303,7 @@ impl Header {
                 message,
             }),
             ACK => self.read(body).map(|received| Frame::Ack { received }),
-            BYE => self.read(body).map(|()| Frame::Bye),
+            BYE => self.read(body).map(|asks| Frame::Bye { asks }),
             KNOCK => self.read(body).map(Frame::DialRequest),
             JOIN => self.read(body).map(Frame::Join),
             PLACE => self.read(body).map(Frame::JoinGrant),
@@ -335,6 +338,7 @@ mod tests {
             sender: NodeId(n.0),
             target: NodeId(n.1),
             generation: u64::from(n.0) << 20,
+            founders: n.1,
         })
     }
 
@@ -361,12 +365,13 @@ mod tests {
                 Frame::Data { seq: n.0, received: n.1, message: (n.2, text, n.3) }
             }),
             any::<u64>().prop_map(|received| Frame::Ack { received }),
-            Just(Frame::Bye),
+            any::<bool>().prop_map(|asks| Frame::Bye { asks }),
             introduction().prop_map(|who| Frame::DialRequest(DialRequest { who })),
             introduction().prop_map(|who| {
                 let Introduction { group, algorithm, setup, sender, peers, .. } = who;
                 let (room, address) = (sender.0, peers.concat());
-                Frame::Join(JoinRequest { group, algorithm, setup, room, address })
+                let but = (room % 2 == 1).then_some(sender);
+                Frame::Join(JoinRequest { group, algorithm, setup, room, address, but })
             }),
             introduction().prop_map(|who| Frame::JoinGrant(JoinGrant {
                 id: who.sender,
@@ -430,7 +435,7 @@ mod tests {
         assert_eq!(error, WireError::Foreign(*b"GE"));
         assert_eq!(error.to_string(), "the bytes [47, 45] are not the beginning of a frame");
         assert_eq!(decode::<Message>(b"VR\x09"), Err(WireError::Version(9)));
-        assert_eq!(decode::<Message>(b"VR\x05\x63"), Err(WireError::Kind(0x63)));
+        assert_eq!(decode::<Message>(b"VR\x06\x63"), Err(WireError::Kind(0x63)));
     }
 
     #[test]
@@ -451,8 +456,8 @@ mod tests {
     #[test]
     fn bytes_after_a_body_are_an_error() {
         let mut bytes = Vec::new();
-        encode::<Message>(&Frame::Bye, &mut bytes).unwrap();
-        bytes[4] = 1;
+        encode::<Message>(&Frame::Bye { asks: false }, &mut bytes).unwrap();
+        bytes[4] = 2;
         bytes.push(0);
         assert_eq!(decode::<Message>(&bytes), Err(WireError::Body(BYE)));
     }

@@ -7,7 +7,7 @@ use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::{self, GroupCommunication};
 use vorrang_algorithms::multicast::ordered::FULL;
 use vorrang_algorithms::multicast::{self, Multicast};
-use vorrang_algorithms::mutex::{self, Mutex};
+use vorrang_algorithms::mutex::{self, FencingToken, Mutex};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::wave::Wave;
 use vorrang_catalogue::Catalogued;
@@ -43,6 +43,10 @@ pub(crate) trait Hosted: Catalogued {
     fn loses(_notice: &Self::Notice) -> Option<bool> {
         None
     }
+    /// The fencing token that a notice gives, if it gives one.
+    fn token(_notice: &Self::Notice) -> Option<FencingToken> {
+        None
+    }
     /// Whether a command gives back what may have been lost before.
     fn ends(_command: &Self::Command) -> bool {
         false
@@ -62,7 +66,8 @@ impl Hosted for Mutex {
     ];
 
     fn steps() -> Option<Steps<Self::Command, Self::Notice>> {
-        Some(Steps::ended_by(mutex::Command::Release))
+        let steps = Steps::ended_by(mutex::Command::Release);
+        Some(steps.evicted_by(mutex::Notice::Evicted))
     }
 
     fn needs(card: &'static Card<Self>, setup: &Setup) -> Needs {
@@ -77,6 +82,13 @@ impl Hosted for Mutex {
         }
     }
 
+    fn token(notice: &Self::Notice) -> Option<FencingToken> {
+        match notice {
+            mutex::Notice::EnteredAs(token) => Some(*token),
+            mutex::Notice::Entered | mutex::Notice::Evicted | mutex::Notice::View { .. } => None,
+        }
+    }
+
     fn ends(command: &Self::Command) -> bool {
         *command == mutex::Command::Release
     }
@@ -87,8 +99,10 @@ impl Hosted for Mutex {
 }
 
 impl Hosted for Election {
-    const COMMANDS: &'static [(&'static str, &'static str)] =
-        &[("elect", "call for an election, as if there were no leader")];
+    const COMMANDS: &'static [(&'static str, &'static str)] = &[
+        ("elect", "call for an election, as if there were no leader"),
+        ("unplug 1, plug 1", "notice that the cable to node 1 is gone, or there (bus-reset)"),
+    ];
 
     fn needs(card: &'static Card<Self>, _: &Setup) -> Needs {
         if card.terms.crashes { Needs::Nobody } else { Needs::AllBut(0) }
@@ -114,11 +128,19 @@ impl Hosted for Detection {
 }
 
 impl Hosted for Multicast {
-    const COMMANDS: &'static [(&'static str, &'static str)] =
-        &[("cast TEXT", "multicast this to all members; so does any line that is no command")];
+    const COMMANDS: &'static [(&'static str, &'static str)] = &[
+        ("cast TEXT", "multicast this to all members; so does any line that is no command"),
+        ("leave", "leave when all have what was said here; the process stays; with --tries"),
+        ("join", "join again, as a new incarnation; with --tries"),
+    ];
 
     fn said(line: &str) -> Option<Self::Command> {
         let line = line.trim();
+        match line {
+            "leave" => return Some(multicast::Command::Leave),
+            "join" => return Some(multicast::Command::Join),
+            _ => {}
+        }
         let text = match line.split_once(' ') {
             Some(("cast", text)) => text.trim_start(),
             Some(_) | None => line,
@@ -132,7 +154,11 @@ impl Hosted for Multicast {
 
     fn room(notice: &Self::Notice) -> Option<bool> {
         match notice {
-            multicast::Notice::Delivered { .. } | multicast::Notice::Missed { .. } => None,
+            multicast::Notice::Delivered { .. }
+            | multicast::Notice::Missed { .. }
+            | multicast::Notice::Removed
+            | multicast::Notice::Left
+            | multicast::Notice::Begins { .. } => None,
             multicast::Notice::Full => Some(false),
             multicast::Notice::Room => Some(true),
         }

@@ -17,9 +17,10 @@ use vorrang_experiment::problem::make;
 use vorrang_experiment::problem::mutex::on_views::in_every_view;
 use vorrang_net::OpaqueNode;
 
+use crate::fixed_group::serve;
 use crate::hosted::Hosted;
 use crate::on_views::{self, Ranked};
-use crate::terminal_session::{Served, serve};
+use crate::terminal_session::Served;
 
 /// Runs a node of the algorithm of that name until it leaves.
 pub(crate) fn host(name: &str, setup: &Setup, node: Served) -> Result<Future<'static>, Failure> {
@@ -61,8 +62,8 @@ impl InViews for Mutex {
         served: Served,
     ) -> Result<Future<'static>, Failure> {
         let made = in_every_view(setup, |setup| {
-            let make = make(&entry.recipe, setup)?;
-            Ok(Arc::new(move |id| OpaqueNode::new(make(id))) as Ranked<_, _>)
+            let (make, nodes) = (make(&entry.recipe, setup)?, setup.group.size());
+            Ok(Arc::new(move |id| OpaqueNode::new(make(id), nodes)) as Ranked<_, _>)
         })?;
         Ok(on_views::serve(served, made))
     }

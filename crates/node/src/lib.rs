@@ -3,10 +3,13 @@
 #![forbid(unsafe_code)]
 
 mod command_queue;
+mod discovery;
+mod fixed_group;
 mod hosted;
 mod hosts;
 mod input;
 mod log;
+mod lost;
 mod node_status;
 mod nonblocking_output;
 mod on_views;

@@ -1,10 +1,12 @@
 //! How a node is: for people, and for programs.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
+use vorrang_algorithms::mutex::FencingToken;
 use vorrang_experiment::state_table::table;
 use vorrang_net::{LinkState, LinkStatus, Stage, Status};
+use vorrang_protocol::NodeState;
 
 use crate::nonblocking_output::harmless;
 use crate::terminal::{screen, wrapped};
@@ -18,11 +20,25 @@ pub(super) fn in_words(status: &Status, algorithm: &str) -> String {
         (Some(why), _, _) => add(&format!("must not act: {why}")),
         (None, false, _) => add("waits to meet all others"),
         (None, true, Some((stage, since))) => add(&turn(stage, since)),
-        (None, true, None) => {}
+        (None, true, None) => follows(&status.machine).iter().for_each(|it| add(it)),
     }
     status.group.iter().for_each(|it| add(&it.to_string()));
+    if let Some(trouble) = trouble(status) {
+        add(&trouble);
+    }
     status.links.iter().for_each(|it| add(&link(it)));
     wrapped(&text).trim_end().to_owned()
+}
+
+/// Which node it follows and which view it is in, where its machine knows.
+fn follows(machine: &NodeState) -> Vec<String> {
+    let known = |name| machine.get(name).map(|value| format!("{name}: {value}"));
+    ["coordinator", "leader", "view"].into_iter().filter_map(known).collect()
+}
+
+/// Why the group cannot go on, if it cannot.
+fn trouble(status: &Status) -> Option<String> {
+    status.health.as_ref()?.trouble(status.group.as_ref()?)
 }
 
 fn turn(stage: Stage, since: Duration) -> String {
@@ -92,6 +108,44 @@ pub(super) fn in_json(status: &Status, algorithm: &str) -> String {
     value.to_string()
 }
 
+/// For programs, of a node on views, in one line: the fields are documented, and as few as programs
+/// need. Times are seconds since 1970, by this machine's clock.
+pub(super) fn on_views_in_json(
+    status: &Status,
+    algorithm: &str,
+    token: Option<FencingToken>,
+) -> String {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let seconds = |time: Duration| time.as_millis() as f64 / 1000.0;
+    let ago = |since: Duration| seconds(now.saturating_sub(since));
+    let (group, health) = (status.group.as_ref(), status.health.as_ref());
+    let is_member = status.fenced.is_none() && group.is_some_and(|group| group.is_in);
+    let (stage, since) = status.turn.unzip();
+    let since_if = |wanted: Stage| since.filter(|_| stage == Some(wanted)).map(ago);
+    let is_inside = stage == Some(Stage::Inside);
+    let eviction = status.eviction.map(
+        |(since, why)| json!({ "at": ago(since), "reason": why.name(), "why": why.to_string() }),
+    );
+    let value = json!({
+        "id": status.id,
+        "algorithm": algorithm,
+        "view": group.map_or(0, |group| group.view),
+        "is_member": is_member,
+        "members": group.map(|group| &group.members),
+        "suspected": health.map(|health| &health.suspected),
+        "lost": health.map(|health| &health.lost),
+        "majority": is_member && health.is_some_and(|health| health.has_majority),
+        "trouble": status.fenced.clone().or_else(|| trouble(status)),
+        "holding": is_inside,
+        "holding_since": since_if(Stage::Inside),
+        "waiting_since": since_if(Stage::Waiting),
+        "token": token.filter(|_| is_inside).map(|FencingToken { view, clock }| [view, clock]),
+        "lease_until": status.lease_left.map(|left| seconds(now + left)),
+        "last_eviction": eviction,
+    });
+    value.to_string()
+}
+
 fn link_in_json(link: &LinkStatus) -> Value {
     let seconds = |since: &Duration| Some(since.as_secs_f64());
     let (state, seconds, why) = match &link.state {
@@ -115,4 +169,72 @@ fn link_in_json(link: &LinkStatus) -> Value {
         "unanswered": link.unanswered,
         "trouble": link.trouble,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_net::Eviction;
+    use vorrang_protocol::{GroupHealth, GroupView, NodeId, NodeSet, NodeState};
+
+    use super::*;
+
+    fn status() -> Status {
+        let all = |from: u32| (from..64).map(NodeId).collect::<NodeSet>();
+        Status {
+            id: NodeId(63),
+            started: true,
+            fenced: None,
+            eviction: Some((Duration::from_secs(1), Eviction::Replaced { by: NodeId(63) })),
+            turn: Some((Stage::Inside, Duration::from_secs(1))),
+            group: Some(GroupView { view: u64::MAX >> 8, is_in: true, members: all(0) }),
+            health: Some(GroupHealth {
+                suspected: all(2),
+                lost: all(2),
+                has_majority: false,
+                may_recover: false,
+                is_stable: false,
+                voters: all(0),
+            }),
+            lease_left: Some(Duration::from_secs(1)),
+            links: Vec::new(),
+            datagrams: None,
+            sent: Vec::new(),
+            received: Vec::new(),
+            owes: false,
+            machine: NodeState::new(),
+        }
+    }
+
+    /// All 64 places taken, and as much to say as there can be.
+    #[test]
+    fn what_programs_are_told_of_a_node_on_views_is_short_and_has_all_fields() {
+        let token = FencingToken { view: u64::MAX >> 8, clock: u64::MAX >> 8 };
+        let text = on_views_in_json(&status(), "regenerating-suzuki-kasami", Some(token));
+        assert!(text.len() < 2048, "{} bytes: {text}", text.len());
+        let value: Value = serde_json::from_str(&text).expect("it is JSON");
+        let fields: Vec<&str> =
+            value.as_object().expect("fields").keys().map(String::as_str).collect();
+        assert_eq!(
+            fields,
+            [
+                "algorithm",
+                "holding",
+                "holding_since",
+                "id",
+                "is_member",
+                "last_eviction",
+                "lease_until",
+                "lost",
+                "majority",
+                "members",
+                "suspected",
+                "token",
+                "trouble",
+                "view",
+                "waiting_since",
+            ]
+        );
+        assert_eq!(value["last_eviction"]["reason"], "replaced");
+        assert_eq!(value["majority"], false);
+    }
 }

@@ -2,28 +2,33 @@
 //! ones by the address of any member. Its members share a lock, which gives fencing tokens to
 //! entries, or multicast to each other.
 //!
-//! Nothing is on disk. A process that is started again under its number knows nothing, says so by
-//! its [`Generation`], and comes in as a newcomer: see
-//! [`Views::forgetful`](vorrang_algorithms::group::views::Views::forgetful).
+//! Unless there is [stable storage](StableStorage), nothing is on disk: a process that is started
+//! again under its number knows nothing, says so by its [`Generation`], and comes in as a newcomer.
+//! See [`Views::forgetful`](vorrang_algorithms::group::views::Views::forgetful), and
+//! [`Views::remembering`](vorrang_algorithms::group::views::Views::remembering) for the other.
 
+use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::net::TcpListener;
 use vorrang_algorithms::group::forgetful::Founding;
-use vorrang_algorithms::group::locks::{Lease, NodeFactory, OnViews, without_memory};
+use vorrang_algorithms::group::locks::{Lease, NodeFactory, OnViews, with_memory, without_memory};
 use vorrang_algorithms::group::{GroupCommunication, virtual_synchrony};
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
+use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Setup;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::network::Future;
 use vorrang_net::{
-    Config, Generation, JoinGrant, JoinRequest, OpaqueNode, Open, Starting, request_id,
+    Config, Generation, JoinGrant, JoinRequest, OpaqueNode, Open, Owner, StableStorage, Starting,
+    request_id,
 };
 use vorrang_protocol::{Group, NodeId};
 
 use crate::hosted::Hosted;
 use crate::options::Node;
-use crate::terminal_session::{Served, Started, attend};
+use crate::terminal_session::{Served, StartAgain, Started, StartingAgain, attend, not_started};
 
 /// A node of an algorithm, by its rank in a view.
 pub(crate) type Ranked<C, N> = Arc<dyn Fn(NodeId) -> OpaqueNode<C, N> + Send + Sync>;
@@ -34,23 +39,30 @@ type Lock = OnViews<OpaqueNode<Command, Notice>>;
 /// Runs one node until it leaves; its algorithm is made anew for views of any size.
 pub(crate) fn serve(served: Served, made: Vec<Ranked<Command, Notice>>) -> Future<'static> {
     let anew = NodeFactory::new(move |me, group: Group| made[group.size() as usize - 1](me));
-    Box::pin(async move {
-        let place = take_place(served).await?;
-        let lock: Lock = without_memory(place.id(), &place.setup, place.born(), anew, place.lease);
-        let node = vorrang_net::Node::new(lock, place.config.clone());
-        run::<Mutex>(node, place).await
-    })
+    let build = move |place: &Place| {
+        let (id, setup, lease, anew) = (place.id(), &place.setup, place.lease, anew.clone());
+        let lock: Lock = if place.storage.is_some() {
+            with_memory(id, setup, (place.life(), place.founding.clone()), anew, lease)
+        } else {
+            without_memory(id, setup, place.born(), anew, lease)
+        };
+        vorrang_net::Node::new(lock, place.config.clone())
+    };
+    Box::pin(run::<Mutex>(served, Rc::new(build)))
 }
 
 /// Runs one member of a group that multicasts until it leaves.
 pub(crate) fn serve_group(served: Served) -> Future<'static> {
-    Box::pin(async move {
-        let place = take_place(served).await?;
+    let build = |place: &Place| {
         let member = virtual_synchrony::open(place.id(), &place.setup, place.born());
-        let node = vorrang_net::Node::new(member, place.config.clone());
-        run::<GroupCommunication>(node, place).await
-    })
+        vorrang_net::Node::new(member, place.config.clone())
+    };
+    Box::pin(run::<GroupCommunication>(served, Rc::new(build)))
 }
+
+/// Makes the node for a place.
+type Make<Q> =
+    Rc<dyn Fn(&Place) -> vorrang_net::Node<<Q as Problem>::Command, <Q as Problem>::Notice>>;
 
 /// A place in a group: a number, and where to listen.
 struct Place {
@@ -59,7 +71,9 @@ struct Place {
     lease: Option<Lease>,
     config: Config,
     generation: Generation,
-    founding: Option<Founding>,
+    /// The group, as its founders would found it.
+    founding: Founding,
+    storage: Option<StableStorage>,
     listener: TcpListener,
 }
 
@@ -68,26 +82,49 @@ impl Place {
         self.config.id
     }
 
+    const fn life(&self) -> u64 {
+        self.generation.number()
+    }
+
     /// Its incarnation, and the group that it is to found, if it is.
     fn born(&self) -> (u64, Option<Founding>) {
-        (self.generation.number(), self.founding.clone())
+        let founding = Some(self.founding.clone());
+        (self.life(), founding.filter(|_| !self.served.node.views.joins()))
     }
 }
 
-async fn run<Q: Hosted>(
-    mut node: vorrang_net::Node<Q::Command, Q::Notice>,
-    place: Place,
-) -> Result<(), Failure> {
+async fn run<Q: Hosted>(served: Served, make: Make<Q>) -> Result<(), Failure> {
+    let place = take_place(served, None).await?;
+    let taken = place.served.clone();
+    let starting = start::<Q>(place, &make);
+    let Served { about, node, voice, .. } = taken.clone();
+    // The number of a founder is for those to say who start it.
+    let again = node.views.joins().then(|| {
+        Box::new(move |but| {
+            let (served, make) = (taken.clone(), Rc::clone(&make));
+            Box::pin(async move {
+                let place = take_place(served, Some(but)).await?;
+                start::<Q>(place, &make).await.map_err(not_started)
+            }) as StartingAgain<Q>
+        }) as StartAgain<Q>
+    });
+    attend::<Q>(about.name, (node, voice), (starting, again), Box::new(|_| Ok(()))).await
+}
+
+fn start<Q: Hosted>(place: Place, make: &Make<Q>) -> Starting<Started<Q>> {
+    let mut node = make(&place);
     if let Some(steps) = Q::steps() {
         node = node.steps(steps);
     }
-    let starting: Starting<Started<Q>> = node.listener(place.listener).start();
-    let Served { about, node, voice, .. } = place.served;
-    attend::<Q>(about.name, (node, voice), starting, Box::new(|_| Ok(()))).await
+    if let Some(storage) = place.storage {
+        node = node.storage(storage);
+    }
+    node.listener(place.listener).start()
 }
 
-/// Finds a place: as a founder under the number that was given, or by asking a member for one.
-async fn take_place(mut served: Served) -> Result<Place, Failure> {
+/// Finds a place: as a founder under the number that was given, or by asking a member for one,
+/// `but` not this one.
+async fn take_place(mut served: Served, but: Option<NodeId>) -> Result<Place, Failure> {
     let Served { about, setup, node, .. } = &mut served;
     let listen = node.listens_on().to_owned();
     let cannot =
@@ -104,6 +141,7 @@ async fn take_place(mut served: Served) -> Result<Place, Failure> {
             setup: text.clone(),
             room: setup.group.size(),
             address: address.clone(),
+            but,
         };
         let place = ask(node, &wish).await?;
         founders = place.founders;
@@ -114,22 +152,45 @@ async fn take_place(mut served: Served) -> Result<Place, Failure> {
         let (id, own) = (NodeId(node.number()), listen.clone());
         node.takes_place(id, peers, own);
     }
-    let generation = Generation::now();
+    let storage = match &node.views.data {
+        Some(directory) => {
+            let owner = Owner {
+                group: node.group.clone(),
+                algorithm: about.name.to_owned(),
+                setup: text.clone(),
+                founders,
+                id: NodeId(node.number()),
+            };
+            let opened = StableStorage::open(directory, owner, !node.views.joins());
+            Some(opened.map_err(|error| Failure::World(format!("--data: {error}")))?)
+        }
+        None => None,
+    };
+    let generation = storage.as_ref().map_or_else(Generation::now, StableStorage::generation);
     let config = Config {
         group: node.group.clone(),
         setup: text,
         timing: node.timing(),
         ..Config::new(NodeId(node.number()), node.peers.clone(), about.name)
     };
-    let founding = (!node.views.joins()).then(|| Founding {
+    let founding = Founding {
         // In milliseconds: views are fewer than these, so that a group which is founded once more,
         // by those who have forgotten the one before, has larger numbers than that ever had.
         view: generation.number() / 1000,
         founders: (0..founders).map(NodeId).collect(),
-    });
-    let config = config.open(Open { generation, founders });
+        patience: if storage.is_some() { 0 } else { patience(setup, node.timing().backoff_max) },
+    };
+    let config = config.open(Open::new(generation, founders));
     let (setup, lease) = (setup.clone(), node.views.lease());
-    Ok(Place { served, setup, lease, config, generation, founding, listener })
+    Ok(Place { served, setup, lease, config, generation, founding, storage, listener })
+}
+
+/// For how many heartbeats founders wait for members of a group that is still there: until a silent
+/// one would be suspected, and in any case until all that call them have called.
+fn patience(setup: &Setup, backoff: Duration) -> u32 {
+    let wait = setup.beat.saturating_add(setup.margin).max(backoff);
+    let beats = wait.as_nanos().div_ceil(setup.beat.as_nanos().max(1)) + 1;
+    u32::try_from(beats).unwrap_or(u32::MAX)
 }
 
 /// Asks those who may be members for a number, one after the other.

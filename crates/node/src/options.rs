@@ -38,13 +38,17 @@ use crate::views_options::OnViewsArgs;
 /// A process that is killed and started again comes back, as a new incarnation, and so does one of
 /// an election that gets over crashes.
 ///
+/// With --udp and --discover, processes need no list: they announce themselves to a multicast
+/// address until they have found as many as they are told. One too many, and none starts; one that
+/// comes when the group is complete is told so and ends.
+///
 /// SIGTERM, SIGHUP and Ctrl-C are the same as quit; the second ends the process at once. A node
 /// that leaves releases its lock, and withdraws a request that waits.
 ///
 /// Links are neither encrypted nor authenticated yet: anyone who reaches a node can pose as a
 /// member that it has not met, and anyone who reads the traffic can take a member's place. So a
 /// node listens on loopback alone, unless it is told --insecure.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 #[command(after_help = "Example, in three terminals:\n  \
     vorrang node --id 0 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n  \
@@ -53,16 +57,19 @@ use crate::views_options::OnViewsArgs;
     A chat over IP multicast that loses one datagram in five, in two terminals:\n  \
     vorrang node --id 0 --peers 127.0.0.1:7000,127.0.0.1:7001 -a nack --udp --drop 20%\n  \
     vorrang node --id 1 --peers 127.0.0.1:7000,127.0.0.1:7001 -a nack --udp --drop 20%\n\n\
+    The same for three that find each other, in each of three terminals:\n  \
+    vorrang node -a nack --udp 239.255.0.1:7400 --discover 3\n\n\
     VORRANG_LOG sets what is logged: error, warn (as it is), info or debug; of the network alone\n\
     with vorrang_net=debug,info.")]
 pub struct Node {
     /// Which of the peers this is, counted from 0
-    #[arg(long, value_parser = whole(0..=u32::MAX), required_unless_present = "join")]
+    #[arg(long, value_parser = whole(0..=u32::MAX))]
+    #[arg(required_unless_present_any = ["join", "discover"])]
     pub(crate) id: Option<u32>,
     /// The addresses of all nodes, this one included, the same list everywhere; with --on-views of
     /// those that found the group
     #[arg(long, value_delimiter = ',', value_name = "HOST:PORT")]
-    #[arg(required_unless_present = "join")]
+    #[arg(required_unless_present_any = ["join", "discover"])]
     pub(crate) peers: Vec<String>,
     /// Which algorithm, as `vorrang list` calls it; the same everywhere
     #[arg(long, short, default_value = "ricart-agrawala")]
@@ -102,9 +109,15 @@ pub struct Node {
     #[arg(long, value_name = "GROUP", num_args = 0..=1, default_missing_value = "")]
     #[arg(help_heading = "Datagrams")]
     udp: Option<String>,
+    /// Find so many members, this one included, by announcements to the multicast address that
+    /// --udp gives, instead of --id and --peers: 2 to 64 processes with the same --group and
+    /// settings agree on one list. Each listens on --listen, or on any free port
+    #[arg(long, value_name = "NODES", value_parser = whole(2..=64_u32), requires = "udp")]
+    #[arg(conflicts_with_all = ["id", "peers"], help_heading = "Datagrams")]
+    pub(crate) discover: Option<u32>,
     /// Join the multicast group on the interface with this address, and not on loopback
     #[arg(long, value_name = "ADDRESS", requires = "udp", help_heading = "Datagrams")]
-    interface: Option<Ipv4Addr>,
+    pub(crate) interface: Option<Ipv4Addr>,
     /// Drop this share of all datagrams that arrive, to test the algorithm
     #[arg(long, value_name = "SHARE", requires = "udp", help_heading = "Datagrams")]
     drop: Option<Share>,
@@ -137,6 +150,13 @@ impl Node {
         if !group.is_empty() {
             let cast: Result<Cast, String> = group.parse();
             cast.map_err(|why| Failure::usage(format!("--udp: {why}")))?;
+        }
+        if self.discover.is_some() && matches!(group.as_str(), "" | "unicast") {
+            let given = if group.is_empty() { "no address" } else { "'unicast'" };
+            return Err(Failure::usage(format!(
+                "--discover needs a multicast address that all know, as in --udp \
+                 239.255.0.1:7400, and --udp has {given}"
+            )));
         }
         if about.assumes.reliable {
             return Err(Failure::usage(format!(

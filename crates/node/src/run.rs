@@ -7,6 +7,7 @@ use vorrang_experiment::failure::Failure;
 use vorrang_experiment::lookup;
 use vorrang_experiment::net_defaults::{Pace, within_if_real};
 
+use crate::discovery;
 use crate::hosts::host;
 use crate::log;
 use crate::nonblocking_output::NonblockingOutput;
@@ -15,9 +16,10 @@ use crate::terminal_session::Served;
 
 /// Runs the node until it leaves. If it fails and its output is not read, the process ends here,
 /// with the given exit code.
-pub fn run(node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failure> {
+pub fn run(mut node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failure> {
     let entry = lookup::algorithm(&node.algorithm)?;
-    let nodes = node.peers.len() as u32;
+    node.listen_if_it_looks_for_others();
+    let nodes = node.discover.unwrap_or(node.peers.len() as u32);
     if let Some(id) = node.id.filter(|&id| id >= nodes && !node.views.joins()) {
         return Err(Failure::usage(format!(
             "--id {id} does not exist: --peers has {nodes} addresses, so the last is {}",
@@ -55,8 +57,13 @@ pub fn run(node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Failur
     pace.unless_told(&mut setup, &node.setup.args);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let name = about.name;
-    let served = Served { about, setup: setup.clone(), node, voice: voice.clone() };
-    let ended = runtime.block_on(async { host(name, &setup, served)?.await });
+    let mut served =
+        Served { about, setup: setup.clone(), node, voice: voice.clone(), socket: None };
+    let ended = runtime.block_on(async {
+        // It answers until the node ends.
+        let Some(_answering) = discovery::take_place(&mut served).await? else { return Ok(()) };
+        host(name, &setup, served)?.await
+    });
     // A pending read of standard input must not delay the exit.
     runtime.shutdown_background();
     match ended {

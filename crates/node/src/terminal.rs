@@ -1,8 +1,9 @@
 //! Output on a terminal, and its width.
 
-use std::io::{ErrorKind, IsTerminal as _, Write as _};
+use std::io::{self, ErrorKind, IsTerminal as _, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Reset, Style};
 use vorrang_experiment::failure::Failure;
 
@@ -45,8 +46,17 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a line on standard error, if that is open.
 pub fn say_aside(line: &str) {
-    // In one piece: on a terminal, standard output must not come between a line and its end.
-    let _ = anstream::stderr().lock().write_all(format!("{line}\n").as_bytes());
+    let choice = AutoStream::choice(&std::io::stderr());
+    let _ = write_whole(&mut std::io::stderr().lock(), choice, &format!("{line}\n"));
+}
+
+/// Writes a text in one piece: where standard output goes to the same place, it must not come
+/// between a line and its end. Without colours a stream writes what is between them piece by piece,
+/// so they are taken out before.
+fn write_whole(to: &mut impl Write, choice: ColorChoice, text: &str) -> io::Result<()> {
+    let mut whole = AutoStream::new(Vec::new(), choice);
+    whole.write_all(text.as_bytes())?;
+    to.write_all(&whole.into_inner())
 }
 
 /// How wide a line may be: what `COLUMNS` says, or the terminal. None if there is neither, as in a
@@ -116,5 +126,31 @@ mod tests {
     fn what_goes_on_is_indented_alike() {
         assert_eq!(wrapped_to("  one two three\nx\n", Some(9)), "  one two\n  three\nx\n");
         assert_eq!(wrapped_to("one two three\n", None), "one two three\n");
+    }
+
+    /// Keeps what each call wrote.
+    #[derive(Default)]
+    struct Pieces(Vec<String>);
+
+    impl Write for Pieces {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.push(String::from_utf8_lossy(bytes).into_owned());
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_line_and_its_end_are_written_at_once_with_colours_and_without() {
+        let line = format!("{DIM}view 2 {{0, 2}}{RESET}, {BAD}…{RESET}\n");
+        for (choice, wanted) in
+            [(ColorChoice::Never, "view 2 {0, 2}, …\n"), (ColorChoice::AlwaysAnsi, &line)]
+        {
+            let mut pieces = Pieces::default();
+            write_whole(&mut pieces, choice, &line).expect("it is written");
+            assert_eq!(pieces.0, [wanted], "{choice:?}");
+        }
     }
 }

@@ -1,34 +1,33 @@
 //! One node on a terminal: obeys typed commands, and prints events.
 
+use std::net::UdpSocket;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::{broadcast, watch};
 use tokio::time::Instant;
 use vorrang_algorithms::card::About;
+use vorrang_algorithms::mutex::FencingToken;
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry;
 use vorrang_algorithms::setup::Setup;
-use vorrang_catalogue::NodeOf;
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::network::Future;
-use vorrang_experiment::problem::header;
 use vorrang_experiment::tracefile::TraceWriter;
 use vorrang_experiment::values::WallTime;
 use vorrang_net::{
-    Clock, Config, Event, Generation, Goodbye, Handle, LinkState, LinkStatus, Log, NetError,
-    RateLimit, ReleaseOutcome, Stage, Starting, Status, Stopped,
+    CommandError, Event, Goodbye, Handle, LinkState, LinkStatus, NetError, RateLimit,
+    ReleaseOutcome, Stage, Starting, Status, Stopped,
 };
-use vorrang_protocol::{Needs, NodeId, Protocol as _};
-use vorrang_trace::Writer;
+use vorrang_protocol::NodeId;
 
 use crate::command_queue::{CommandQueue, in_words, wrap};
 use crate::hosted::Hosted;
 use crate::input::{Input, MAX_LINE, Typed};
+use crate::lost::{Lost, lost_in_words, remembered};
 use crate::node_status;
 use crate::nonblocking_output::{NonblockingOutput, harmless};
 use crate::options::Node;
@@ -36,75 +35,34 @@ use crate::order::{Order, help};
 use crate::signals::Signals;
 use crate::terminal::{BOLD, DIM, RESET, is_closed};
 
+/// How long a request waits for its node to have another id.
+const RENEWED_WITHIN: Duration = Duration::from_secs(10);
+
 /// A node that is to be run.
+#[derive(Clone)]
 pub(crate) struct Served {
     pub(crate) about: About,
     pub(crate) setup: Setup,
     pub(crate) node: Node,
     pub(crate) voice: NonblockingOutput,
-}
-
-/// Runs one node until it leaves.
-pub(crate) fn serve<Q: Hosted>(
-    served: Served,
-    make: &registry::Node<NodeOf<Q>>,
-    needs: Needs,
-) -> Future<'static> {
-    let Served { about, setup, node, voice } = served;
-    let (id, name) = (NodeId(node.number()), about.name);
-    // Nodes that are set up differently would let too many in, so they must agree on it.
-    let config = Config {
-        group: node.group.clone(),
-        setup: setup.text(about.takes),
-        listen: node.listen.clone(),
-        timing: node.timing(),
-        needs,
-        ..Config::new(id, node.peers.clone(), name)
-    };
-    // A process of a machine that stands it comes back without its memory; but what it then does
-    // depends on the time, which is in no trace.
-    let may_return = node.udp().is_none() && node.trace.is_none();
-    let returns = may_return && make(id).without_memory(0).is_some();
-    let config = if returns { config.returning(Generation::now()) } else { config };
-    let log = node.trace.as_ref().map(|_| Log::new());
-    let starting = match node.udp() {
-        None => start::<Q, _>(vorrang_net::Node::new(make(id), config), log.as_ref()),
-        Some(udp) => {
-            start::<Q, _>(vorrang_net::Node::over_udp(udp, make(id), config), log.as_ref())
-        }
-    };
-    let save = move |file: TraceWriter| {
-        let Some(log) = log else { return Ok(()) };
-        let header = header(&about, &setup).with("driver", &"node").with("node", &id);
-        let records = log.take();
-        let mut writer = Writer::new(file, &header)?;
-        records.iter().try_for_each(|record| writer.write(record))?;
-        writer.finish(None, None)?.finish()
-    };
-    Box::pin(attend::<Q>(name, (node, voice), starting, Box::new(save)))
-}
-
-/// Starts a node, on any network.
-fn start<Q: Hosted, T>(
-    mut node: vorrang_net::Node<Q::Command, Q::Notice, T>,
-    log: Option<&Log<Q::Command, Q::Notice>>,
-) -> Starting<Started<Q>> {
-    if let Some(steps) = Q::steps() {
-        node = node.steps(steps);
-    }
-    if let Some(log) = log {
-        node = node.record(log.clone(), Clock::start());
-    }
-    node.start()
+    /// The one at which others have found it, if they were to find each other.
+    pub(crate) socket: Option<Arc<UdpSocket>>,
 }
 
 pub(super) type Started<Q> =
     (Handle<<Q as Problem>::Command>, UnboundedReceiver<<Q as Problem>::Notice>);
 
+/// Starts a node anew whose id another process has: under another id, which was drawn for it, and
+/// not under this one.
+pub(super) type StartAgain<Q> = Box<dyn Fn(NodeId) -> StartingAgain<Q>>;
+
+pub(super) type StartingAgain<Q> =
+    Pin<Box<dyn std::future::Future<Output = Result<Started<Q>, Failure>>>>;
+
 pub(super) async fn attend<Q: Hosted>(
     name: &'static str,
     (node, voice): (Node, NonblockingOutput),
-    starting: Starting<Started<Q>>,
+    (starting, again): (Starting<Started<Q>>, Option<StartAgain<Q>>),
     save: Box<dyn FnOnce(TraceWriter) -> std::io::Result<()>>,
 ) -> Result<(), Failure> {
     let id = NodeId(node.number());
@@ -130,7 +88,11 @@ pub(super) async fn attend<Q: Hosted>(
         notices,
         has_started: false,
         is_on_views: views,
-        lost_at: Arc::default(),
+        latest: again.is_some().then(|| watch::Sender::new(handle.clone())),
+        again,
+        asked: None,
+        token: None,
+        lost: Arc::default(),
         in_line: CommandQueue::to(&handle, &voice, Q::waits, Q::obeyed),
         strangers: RateLimit::new(20, Duration::from_secs(1)),
         members: RateLimit::new(200, Duration::from_millis(100)),
@@ -167,9 +129,11 @@ fn kept_out(status: &Status) -> Option<String> {
 }
 
 /// A port in use is the world's fault, a list of peers that makes no sense is the caller's.
-fn not_started(error: NetError) -> Failure {
+pub(super) fn not_started(error: NetError) -> Failure {
     match error {
-        NetError::Bind { .. } | NetError::Multicast { .. } => Failure::World(error.to_string()),
+        NetError::Bind { .. } | NetError::Multicast { .. } | NetError::Unreadable { .. } => {
+            Failure::World(error.to_string())
+        }
         other => Failure::Usage(other.to_string()),
     }
 }
@@ -183,9 +147,17 @@ struct TerminalSession<Q: Hosted> {
     voice: NonblockingOutput,
     has_started: bool,
     is_on_views: bool,
+    /// That of the last entry.
+    token: Option<FencingToken>,
+    /// How it gets another id, if that is not for those to say who start it.
+    again: Option<StartAgain<Q>>,
+    /// Itself, whenever it has another id; for those who have asked it under the one before.
+    latest: Option<watch::Sender<Handle<Q::Command>>>,
+    /// The last request.
+    asked: Option<(Q::Command, Option<WallTime>)>,
     /// When what this node had was taken from it, and it has not been told so in answer to a
-    /// command.
-    lost_at: Arc<Mutex<Option<Instant>>>,
+    /// command; and why.
+    lost: Arc<Mutex<Lost>>,
     /// Where commands wait that are obeyed one after the other.
     in_line: CommandQueue<Q::Command>,
     /// How much is said of those who do not belong here, and how much of those who do.
@@ -206,6 +178,10 @@ impl<Q: Hosted> TerminalSession<Q> {
                 event = self.events.recv() => match event {
                     // The node has ended by itself; leaving says why.
                     Err(RecvError::Closed) => return Ok(()),
+                    Ok(event @ Event::Replaced { .. }) if self.again.is_some() => {
+                        self.event(Ok(event));
+                        self.start_again().await?;
+                    }
                     event => self.event(event),
                 },
                 typed = input.next(), if has_input && self.in_line.has_room() => match typed? {
@@ -240,6 +216,10 @@ impl<Q: Hosted> TerminalSession<Q> {
             Ok(Some(Order::Status)) => {
                 self.voice.tell(node_status::in_words(&self.status().await?, self.name));
             }
+            Ok(Some(Order::StatusInJson)) if self.is_on_views && Q::steps().is_some() => {
+                let (status, name) = (self.status().await?, self.name);
+                self.voice.tell(node_status::on_views_in_json(&status, name, self.token));
+            }
             Ok(Some(Order::StatusInJson)) => {
                 self.voice.tell(node_status::in_json(&self.status().await?, self.name));
             }
@@ -250,10 +230,43 @@ impl<Q: Hosted> TerminalSession<Q> {
                     outcome.map_or_else(|error| in_words(&error), |()| "withdrawn".to_owned()),
                 );
             }
-            Ok(Some(Order::Command(command, within))) => self.pass_on(command, within),
+            Ok(Some(Order::Command(command, within))) => {
+                if !Q::ends(&command) {
+                    self.asked = Some((command.clone(), within));
+                }
+                self.pass_on(command, within);
+            }
             Err(why) => self.voice.tell(wrap(&harmless(&why))),
         }
         Ok(false)
+    }
+
+    /// Starts the node anew under another id, and asks once more for what it waited for: two
+    /// newcomers that join by two members at once may be given the same id, and one keeps it.
+    async fn start_again(&mut self) -> Result<(), Failure> {
+        let Some(again) = &self.again else { return Ok(()) };
+        let status = self.handle.status().await.ok();
+        let was_waiting =
+            status.and_then(|status| status.turn).is_some_and(|(stage, _)| stage == Stage::Waiting);
+        let id = self.handle.id();
+        // So that its address is free.
+        self.handle.clone().kill().await;
+        let started = again(id);
+        while let Ok(notice) = self.notices.try_recv() {
+            self.notice(&notice);
+        }
+        let (handle, notices) = started.await?;
+        self.aside(&format!("joins again, as node {}", handle.id()));
+        (self.events, self.notices) = (handle.events(), notices);
+        self.in_line = CommandQueue::to(&handle, &self.voice, Q::waits, Q::obeyed);
+        if let Some(latest) = &self.latest {
+            latest.send_replace(handle.clone());
+        }
+        self.handle = handle;
+        if let Some((command, within)) = self.asked.clone().filter(|_| was_waiting) {
+            self.pass_on(command, within);
+        }
+        Ok(())
     }
 
     /// Gives the node a command. Before all nodes have met it waits with the node; the conversation
@@ -262,25 +275,38 @@ impl<Q: Hosted> TerminalSession<Q> {
         if Q::said("").is_some() {
             return self.in_line.push(command);
         }
-        let (handle, voice) = (self.handle.clone(), self.voice.clone());
-        let lost_at = Arc::clone(&self.lost_at);
+        let (mut handle, voice) = (self.handle.clone(), self.voice.clone());
+        let lost = Arc::clone(&self.lost);
+        let mut latest = self.latest.as_ref().map(watch::Sender::subscribe);
         tokio::spawn(async move {
-            let outcome = match within {
-                Some(within) => handle.ask_within(command.clone(), within.0).await,
-                None => handle.command(command.clone()).await,
-            };
-            match outcome {
-                Ok(()) => {
-                    let lost = Q::ends(&command).then(|| remembered(&lost_at).take()).flatten();
-                    let answer = match lost {
-                        Some(at) => Some(wrap(&lost_in_words(at.elapsed()))),
-                        None => Q::obeyed(&command).map(str::to_owned),
-                    };
-                    if let Some(answer) = answer {
-                        voice.tell(answer);
-                    }
+            let outcome = loop {
+                let outcome = match within {
+                    Some(within) => handle.ask_within(command.clone(), within.0).await,
+                    None => handle.command(command.clone()).await,
+                };
+                let is_in_vain =
+                    matches!(outcome, Err(CommandError::Fenced(_) | CommandError::Stopped(_)));
+                match latest.as_mut().filter(|_| is_in_vain && !Q::ends(&command)) {
+                    Some(latest) => match renewed(latest, handle.id()).await {
+                        Some(renewed) => handle = renewed,
+                        None => break outcome,
+                    },
+                    None => break outcome,
                 }
-                Err(error) => voice.tell(in_words(&error)),
+            };
+            let Lost { at, why } = *remembered(&lost);
+            let at = at.filter(|_| Q::ends(&command));
+            // It is the answer as long as this node may not act.
+            if at.is_some() && !matches!(outcome, Err(CommandError::Fenced(_))) {
+                remembered(&lost).at = None;
+            }
+            let answer = match (at, outcome) {
+                (Some(at), _) => Some(wrap(&lost_in_words(at.elapsed(), why))),
+                (None, Ok(())) => Q::obeyed(&command).map(str::to_owned),
+                (None, Err(error)) => Some(in_words(&error)),
+            };
+            if let Some(answer) = answer {
+                voice.tell(answer);
             }
         });
     }
@@ -289,14 +315,15 @@ impl<Q: Hosted> TerminalSession<Q> {
         self.handle.status().await.map_err(|error| stopped(&error))
     }
 
-    fn notice(&self, notice: &Q::Notice) {
+    fn notice(&mut self, notice: &Q::Notice) {
         if let Some(has_room) = Q::room(notice) {
             // Lines wait by themselves.
             return self.in_line.is_full.store(!has_room, Ordering::Relaxed);
         }
+        self.token = Q::token(notice).or(self.token);
         match Q::loses(notice) {
-            Some(true) => *remembered(&self.lost_at) = Some(Instant::now()),
-            Some(false) => *remembered(&self.lost_at) = None,
+            Some(true) => remembered(&self.lost).at = Some(Instant::now()),
+            Some(false) => *remembered(&self.lost) = Lost::default(),
             None => {}
         }
         self.voice.tell(format!("{BOLD}{}{RESET}", harmless(&notice.to_string())));
@@ -312,6 +339,9 @@ impl<Q: Hosted> TerminalSession<Q> {
             Err(RecvError::Closed) => return,
         };
         self.has_started |= event == Event::Started;
+        if let Event::Evicted(why) = event {
+            remembered(&self.lost).why = Some(why);
+        }
         let ration = match &event {
             // The consequences are printed by a later event.
             Event::Left { .. } if self.has_started && !self.is_on_views => return,
@@ -342,8 +372,12 @@ impl<Q: Hosted> TerminalSession<Q> {
             | Event::Unsent { .. }
             | Event::Unicast { .. }
             | Event::Replaced { .. }
+            | Event::Evicted(_)
             | Event::Given { .. }
             | Event::View(_)
+            | Event::NoMajority { .. }
+            | Event::Superseded { .. }
+            | Event::Majority { .. }
             | Event::Fenced { .. } => &mut self.members,
         };
         if let Some(missed) = ration.ask(Instant::now()) {
@@ -420,6 +454,10 @@ impl<Q: Hosted> TerminalSession<Q> {
         match let_go {
             ReleaseOutcome::Nothing | ReleaseOutcome::Withdrawn => {}
             ReleaseOutcome::Released => self.voice.tell("released"),
+            ReleaseOutcome::Abandoned if self.is_on_views => self.voice.tell(wrap(
+                "its request was not granted in time: it is gone with this node, and the others \
+                 go on without both",
+            )),
             ReleaseOutcome::Abandoned => self.voice.tell(wrap(
                 "its request is still pending: the nodes that grant it will wait for this node",
             )),
@@ -435,17 +473,14 @@ impl<Q: Hosted> TerminalSession<Q> {
     }
 }
 
-fn remembered<T>(what: &Mutex<T>) -> MutexGuard<'_, T> {
-    what.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The answer to a release of what was lost before.
-fn lost_in_words(ago: Duration) -> String {
-    format!(
-        "nothing to release: the lock was lost {:.1} s ago, when the others went on without this \
-         node, which they had not heard in time; since then another may have entered",
-        ago.as_secs_f64()
-    )
+/// The node under another id than this, as soon as it has one.
+async fn renewed<C: Send + 'static>(
+    latest: &mut watch::Receiver<Handle<C>>,
+    before: NodeId,
+) -> Option<Handle<C>> {
+    let is_other = |handle: &Handle<C>| handle.id() != before;
+    let renewed = tokio::time::timeout(RENEWED_WITHIN, latest.wait_for(is_other)).await;
+    renewed.ok()?.ok().map(|handle| handle.clone())
 }
 
 fn stopped(stopped: &Stopped) -> Failure {

@@ -1,6 +1,7 @@
 //! Whether a node lives on views, and how: its options.
 
 use std::net::{IpAddr, ToSocketAddrs as _};
+use std::path::PathBuf;
 
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::group::GroupCommunication;
@@ -35,6 +36,12 @@ pub(crate) struct OnViewsArgs {
     /// waits until leases of the last one are over; the same everywhere
     #[arg(long, value_name = "TIME", requires = "on_views")]
     lease: Option<WallTime>,
+    /// Keep on disk, in this directory, what the node must not forget: then all founders vote, in
+    /// whatever life, and the group goes on as long as a majority of them is up, even if all were
+    /// killed before; incarnations and fencing tokens grow whatever clocks do. For all members or
+    /// for none, and a directory for each
+    #[arg(long, value_name = "DIR", requires = "on_views")]
+    pub(crate) data: Option<PathBuf>,
     /// The largest clock drift, in parts per thousand; the same everywhere [default: 0]
     #[arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(0..=999_u32))]
     drift: Option<u32>,
@@ -73,6 +80,13 @@ impl OnViewsArgs {
                 "--on-views is for mutual exclusion and virtual-synchrony; {name} solves {solves}"
             ));
         }
+        if is_group && self.data.is_some() {
+            return refused(format!(
+                "--data is for locks; members of {} hand over their state to each other, and \
+                 nobody has it on disk",
+                about.name
+            ));
+        }
         if is_group && self.lease.is_some() {
             return refused(format!("--lease is for locks; {} has none", about.name));
         }
@@ -98,7 +112,12 @@ impl OnViewsArgs {
                 address.ip()
             ));
         }
-        let more = [Parameter::Beat, Parameter::Margin];
+        let more = [
+            Parameter::Beat,
+            Parameter::Margin,
+            Parameter::MarginCap,
+            Parameter::MarginHalvesAfter,
+        ];
         let more = more.into_iter().filter(|it| !about.takes.contains(it));
         // Those of --peers found the group, and a command says nothing of who is down.
         let is_taken = |it: &Parameter| !matches!(it, Parameter::Founders | Parameter::Detector);
@@ -111,6 +130,9 @@ impl OnViewsArgs {
     /// The settings that all members must share, besides the set-up of the algorithm.
     pub(crate) fn text(&self) -> String {
         let mut text = " --on-views".to_owned();
+        if self.data.is_some() {
+            text += " --data";
+        }
         if let Some(lease) = self.lease {
             text += &format!(" --lease {lease} --drift {}", self.drift.unwrap_or(0));
         }

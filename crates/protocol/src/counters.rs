@@ -20,6 +20,9 @@ pub enum Counter {
     Of(NodeId),
     /// The same where even that does not matter, only which of two is larger.
     Ranked(NodeId),
+    /// One for each owner: the number of a message of this node, which others count as well. Only
+    /// differences matter, and any of them may be counted on from.
+    Sequence(NodeId),
 }
 
 /// Sees every counter in something, and may change it.

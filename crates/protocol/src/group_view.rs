@@ -1,12 +1,13 @@
 //! The view of a group, as a node with a membership protocol knows it.
 
-use alloc::string::ToString;
+use alloc::format;
+use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
 use serde::Serialize;
 
-use crate::NodeSet;
+use crate::{NodeId, NodeSet};
 
 /// The newest view of a group that a node knows, for status displays.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
@@ -30,10 +31,99 @@ impl fmt::Display for GroupView {
     }
 }
 
+/// Whether a group can go on, as far as a node knows: whether enough of those who vote on the
+/// successor of its newest view are there.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize)]
+pub struct GroupHealth {
+    /// Members and voters that seem to be down, or are cut off.
+    pub suspected: NodeSet,
+    /// Voters whose votes are lost: they have forgotten the view, and begun other incarnations.
+    pub lost: NodeSet,
+    /// Whether enough voters are there.
+    pub has_majority: bool,
+    /// Whether enough voters would be there if all that are suspected came back. If not, there is
+    /// no successor of the view, ever.
+    pub may_recover: bool,
+    /// Whether votes outlive a crash.
+    pub is_stable: bool,
+    /// The voters.
+    pub voters: NodeSet,
+}
+
+impl GroupHealth {
+    /// What is wrong with a group that has no majority, and what to do about it.
+    pub fn trouble(&self, of: &GroupView) -> Option<String> {
+        let Self { suspected, lost, has_majority, may_recover, is_stable, voters } = self;
+        if of.view == 0 || *has_majority {
+            return None;
+        }
+        let view = format!("view {} {{{}}}", of.view, list(of.members.iter()));
+        if *is_stable {
+            let silent = list(voters.iter().filter(|&it| suspected.contains(it)));
+            return Some(format!(
+                "no majority of the founders {{{}}} answers, and nobody enters any more (silent: \
+                 {silent}): {view} goes on when enough of them are back",
+                list(voters.iter())
+            ));
+        }
+        if *may_recover {
+            let silent = list(voters.iter().filter(|&it| suspected.contains(it)));
+            return Some(format!(
+                "no majority of {view} answers, and nobody enters any more (silent: {silent}); if \
+                 those were killed, they have forgotten the view: start all of its members again, \
+                 or use --data, with which members forget nothing"
+            ));
+        }
+        let left = list(voters.iter().filter(|&it| !lost.contains(it)));
+        let then = if left.is_empty() {
+            "the founders begin a new group as soon as all of them are up".to_string()
+        } else {
+            format!("start {left} again, too, and the founders begin a new group")
+        };
+        Some(format!(
+            "no majority of {view} is left, and nobody enters any more (started again, and have \
+             forgotten the view: {}): {then}; or use --data, with which members forget nothing",
+            list(lost.iter())
+        ))
+    }
+}
+
+/// As in `0, 1`.
+fn list(nodes: impl Iterator<Item = NodeId>) -> String {
+    let nodes: Vec<_> = nodes.map(|it| it.to_string()).collect();
+    nodes.join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::NodeId;
+
+    #[test]
+    fn a_group_without_a_majority_says_who_is_missing_and_what_to_do() {
+        let set = |ids: &[u32]| ids.iter().copied().map(NodeId).collect::<NodeSet>();
+        let of = GroupView { view: 7, is_in: true, members: set(&[0, 2]) };
+        let well = GroupHealth {
+            suspected: NodeSet::EMPTY,
+            lost: NodeSet::EMPTY,
+            has_majority: true,
+            may_recover: true,
+            is_stable: false,
+            voters: set(&[0, 2]),
+        };
+        assert_eq!(well.trouble(&of), None);
+        let silent = GroupHealth { suspected: set(&[0]), has_majority: false, ..well.clone() };
+        let said = silent.trouble(&of).unwrap_or_default();
+        assert!(said.starts_with("no majority of view 7 {0, 2} answers"), "{said}");
+        assert!(said.contains("(silent: 0)") && said.contains("start all"), "{said}");
+        let over = GroupHealth { lost: set(&[0]), may_recover: false, ..silent.clone() };
+        let said = over.trouble(&of).unwrap_or_default();
+        assert!(said.starts_with("no majority of view 7 {0, 2} is left"), "{said}");
+        assert!(said.contains("view: 0): start 2 again, too"), "{said}");
+        let stable = GroupHealth { is_stable: true, voters: set(&[0, 1, 2]), ..silent };
+        let said = stable.trouble(&of).unwrap_or_default();
+        assert!(said.starts_with("no majority of the founders {0, 1, 2} answers"), "{said}");
+        assert_eq!(over.trouble(&GroupView { view: 0, ..of }), None, "there is none yet");
+    }
 
     #[test]
     fn a_view_is_shown_and_whether_one_belongs_to_it() {

@@ -44,6 +44,11 @@ pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn on_cut(&mut self, _sides: &[Vec<NodeId>]) {}
     /// The partition that [`on_cut`](Self::on_cut) reported with the same sides heals.
     fn on_heal(&mut self, _sides: &[Vec<NodeId>]) {}
+    /// A link is cut in one direction: what `from` sends does not reach `to`, though both hear all
+    /// others.
+    fn on_link_cut(&mut self, _from: NodeId, _to: NodeId) {}
+    /// It is mended.
+    fn on_link_mended(&mut self, _from: NodeId, _to: NodeId) {}
 
     /// The tag of a message that `at` sends now.
     fn on_send(&self, _at: NodeId) -> Self::Tag {
@@ -123,6 +128,14 @@ where
         self.0.on_heal(sides);
         self.1.on_heal(sides);
     }
+    fn on_link_cut(&mut self, from: NodeId, to: NodeId) {
+        self.0.on_link_cut(from, to);
+        self.1.on_link_cut(from, to);
+    }
+    fn on_link_mended(&mut self, from: NodeId, to: NodeId) {
+        self.0.on_link_mended(from, to);
+        self.1.on_link_mended(from, to);
+    }
     fn on_send(&self, at: NodeId) -> Self::Tag {
         (self.0.on_send(at), self.1.on_send(at))
     }
@@ -168,6 +181,16 @@ impl<M: Monitor> Monitor for Option<M> {
     fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
         if let Some(monitor) = self {
             monitor.on_heal(sides);
+        }
+    }
+    fn on_link_cut(&mut self, from: NodeId, to: NodeId) {
+        if let Some(monitor) = self {
+            monitor.on_link_cut(from, to);
+        }
+    }
+    fn on_link_mended(&mut self, from: NodeId, to: NodeId) {
+        if let Some(monitor) = self {
+            monitor.on_link_mended(from, to);
         }
     }
     fn on_send(&self, at: NodeId) -> Self::Tag {

@@ -11,10 +11,13 @@ use serde::{Deserialize, Serialize, Serializer};
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
 )]
-#[serde(transparent)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
+    /// The name under which it is serialised, so that formats and checks can tell it from other
+    /// numbers.
+    pub const NAME: &'static str = "NodeId";
+
     /// This node's place in a dense table.
     pub const fn index(self) -> usize {
         self.0 as usize

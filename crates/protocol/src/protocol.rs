@@ -5,9 +5,9 @@ use core::hash::Hash;
 use core::num::NonZeroU32;
 
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::{CounterVisitor, Delay, GroupView, NodeId, NodeState};
+use crate::{CounterVisitor, Delay, GroupHealth, GroupView, NodeId, NodeState};
 
 /// One node's side of a distributed algorithm: a deterministic state machine.
 ///
@@ -60,6 +60,29 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
         fresh
     }
 
+    /// Writes what is on its stable storage: what [`after_crash`](Self::after_crash) keeps of it.
+    /// A driver with real storage writes it there after every event that has changed it, before it
+    /// carries out any effect of that event: so no message and no notice says what a crash could
+    /// still undo. By default nothing, as there is no stable storage by default.
+    ///
+    /// # Errors
+    ///
+    /// Those of the serializer.
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_unit()
+    }
+
+    /// This fresh node with what was stored before a crash: `fresh.restore(node.store())` is
+    /// `node.after_crash(fresh)`. In this state it [restarts](Self::on_restart).
+    ///
+    /// # Errors
+    ///
+    /// Those of the deserializer, if such a node has not stored this.
+    fn restore<'de, D: Deserializer<'de>>(self, stored: D) -> Result<Self, D::Error> {
+        <()>::deserialize(stored)?;
+        Ok(self)
+    }
+
     /// The node's variables under the names of the algorithm's paper: what a person is shown of
     /// it. Two nodes that differ, differ in it; who the node is, and what never changes, may be
     /// left out. By default nothing is shown.
@@ -89,6 +112,16 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 
     /// The newest view of its group that it knows, if it runs a membership protocol.
     fn group_view(&self) -> Option<GroupView> {
+        None
+    }
+
+    /// Whether the group of that view can go on, if it runs a membership protocol.
+    fn group_health(&self) -> Option<GroupHealth> {
+        None
+    }
+
+    /// The timer whose end would end its application's stay inside, if it has a lease.
+    fn lease(&self) -> Option<Self::Timer> {
         None
     }
 

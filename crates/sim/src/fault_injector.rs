@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use vorrang_protocol::NodeId;
 
-use crate::Random;
-use crate::faults::{Fault, FaultCounts, Faults, Partition, Slow};
+use crate::faults::{Fault, FaultCounts, Faults, Partition, Share, Slow};
+use crate::{Link, Random};
 
 /// Faults to come, and faults in effect.
 #[derive(Debug)]
@@ -40,13 +40,30 @@ pub(crate) enum Condition {
     Down,
 }
 
-/// A partition, there now or in the past: what was sent before it began may still be under way.
+/// A partition or a cut link, there now or in the past: what was sent before it began may still be
+/// under way.
 #[derive(Debug)]
 struct Cut {
-    partition: Partition,
+    of: Separation,
     /// The number of the first event that was planned after it began.
     began: u64,
     is_over: bool,
+}
+
+/// What keeps messages from arriving.
+#[derive(PartialEq, Eq, Debug)]
+pub(crate) enum Separation {
+    Partition(Partition),
+    Link(Link),
+}
+
+impl Separation {
+    fn separates(&self, from: NodeId, to: NodeId) -> bool {
+        match self {
+            Self::Partition(partition) => partition.separates(from, to),
+            Self::Link(link) => link.carries(from, to),
+        }
+    }
 }
 
 /// Whether a run makes progress. Where messages travel for ever, a run in which a node waits in
@@ -62,10 +79,13 @@ pub(crate) struct ProgressWatch {
 
 impl ProgressWatch {
     /// More events than any algorithm needs for progress among so many nodes: all may have to send
-    /// to all others, and most messages may be lost.
-    fn of(nodes: u64) -> Self {
+    /// to all others. It takes more where messages are lost by chance, perhaps most of them, or
+    /// where links are slow.
+    fn of(nodes: u64, is_patient: bool) -> Self {
         let square = nodes.saturating_mul(nodes);
-        let most = (square << 12).clamp(1 << 16, 1 << 22).max(square.saturating_mul(16));
+        let shift = if is_patient { 12 } else { 10 };
+        let most =
+            (square << shift).clamp(1 << (shift + 4), 1 << 22).max(square.saturating_mul(16));
         Self { most, seen: (0, 0), is_over: false }
     }
 
@@ -104,6 +124,8 @@ impl FaultInjector {
         for numbers in [&mut plan.lost, &mut plan.doubled, &mut plan.delayed] {
             numbers.sort_unstable();
         }
+        let is_slow = |(_, fault): &(u64, Fault)| matches!(fault, Fault::Slow(_));
+        let is_patient = plan.loss != Share::default() || script.iter().any(is_slow);
         Self {
             plan,
             script: script.into(),
@@ -117,7 +139,7 @@ impl FaultInjector {
             born: vec![0; nodes],
             cuts: Vec::new(),
             slow: Vec::new(),
-            patience: ProgressWatch::of(nodes as u64),
+            patience: ProgressWatch::of(nodes as u64, is_patient),
         }
     }
 
@@ -180,14 +202,14 @@ impl FaultInjector {
         is_so
     }
 
-    pub(crate) fn cut(&mut self, partition: Partition, began: u64) {
+    pub(crate) fn cut(&mut self, of: Separation, began: u64) {
         self.counts.partitions += 1;
-        self.cuts.push(Cut { partition, began, is_over: false });
+        self.cuts.push(Cut { of, began, is_over: false });
     }
 
-    /// A partition is over; false if it was not there.
-    pub(crate) fn heal(&mut self, partition: &Partition) -> bool {
-        let found = self.cuts.iter_mut().find(|it| !it.is_over && it.partition == *partition);
+    /// It is over; false if it was not there.
+    pub(crate) fn heal(&mut self, of: &Separation) -> bool {
+        let found = self.cuts.iter_mut().find(|it| !it.is_over && it.of == *of);
         found.map(|cut| cut.is_over = true).is_some()
     }
 
@@ -203,13 +225,13 @@ impl FaultInjector {
 
     /// Whether messages sent now are lost.
     pub(crate) fn is_cut(&self, from: NodeId, to: NodeId) -> bool {
-        self.cuts.iter().any(|cut| !cut.is_over && cut.partition.separates(from, to))
+        self.cuts.iter().any(|cut| !cut.is_over && cut.of.separates(from, to))
     }
 
     /// Whether a partition came between two nodes while the message of event `number` was under
     /// way.
     pub(crate) fn was_cut(&self, number: u64, from: NodeId, to: NodeId) -> bool {
-        self.cuts.iter().any(|cut| number < cut.began && cut.partition.separates(from, to))
+        self.cuts.iter().any(|cut| number < cut.began && cut.of.separates(from, to))
     }
 
     /// How long a message takes that would take so long.

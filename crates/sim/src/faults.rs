@@ -1,5 +1,5 @@
 //! Fault plans: nodes that crash, restart or pause; messages that are lost, duplicated or
-//! reordered; partitions, and slow links.
+//! reordered; partitions, links that are cut, and slow links.
 //!
 //! Random faults of messages are drawn from generators of their own, so that all other draws stay
 //! as they are: a run in which message 17 was lost by chance is the run in which message 17 is lost
@@ -11,7 +11,7 @@ use std::str::FromStr;
 
 use vorrang_protocol::{NodeId, show_duration_ns};
 
-use crate::{Random, Skew, parse_duration_ns};
+use crate::{Link, Random, Skew, parse_duration_ns};
 
 /// The fault plan of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -56,6 +56,8 @@ impl Faults {
             | Fault::Resume(_)
             | Fault::Partition(_)
             | Fault::Heal(_)
+            | Fault::Cut(_)
+            | Fault::Mend(_)
             | Fault::Slow(_)
             | Fault::Recover(_) => None,
         })
@@ -143,6 +145,11 @@ pub enum Fault {
     Partition(Partition),
     /// It is whole again, as far as this partition goes.
     Heal(Partition),
+    /// A link is cut: messages over it are lost, those in flight included. Both ends hear all
+    /// others.
+    Cut(Link),
+    /// It is mended.
+    Mend(Link),
     /// These links become slow, for messages sent from now on. Several slow-downs add up.
     Slow(Slow),
     /// They are no longer.
@@ -157,6 +164,7 @@ impl Fault {
                 Some(*node)
             }
             Self::Partition(partition) | Self::Heal(partition) => partition.named().max(),
+            Self::Cut(link) | Self::Mend(link) => Some(link.from.max(link.to)),
             Self::Slow(slow) | Self::Recover(slow) => slow.from.max(slow.to),
         }
     }
@@ -412,7 +420,7 @@ pub struct FaultCounts {
     pub restarts: u64,
     /// Nodes that were up and stood still for a while.
     pub pauses: u64,
-    /// How often the network fell apart.
+    /// How often the network fell apart, or a link was cut.
     pub partitions: u64,
     /// Messages that were lost, by chance or on order.
     pub lost: u64,

@@ -239,6 +239,7 @@ mod tests {
                         Fault::Resume(node) => still.retain(|&it| it != node),
                         Fault::Partition(partition) => cut.push(partition),
                         Fault::Heal(partition) => cut.retain(|it| *it != partition),
+                        Fault::Cut(_) | Fault::Mend(_) => panic!("no link is cut by chance"),
                         Fault::Slow(it) => slow.push(it),
                         Fault::Recover(it) => slow.retain(|other| *other != it),
                     }

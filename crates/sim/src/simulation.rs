@@ -4,7 +4,7 @@ use vorrang_erased::AnyPopulation;
 use vorrang_protocol::{Data, Graph, Monitor, NodeId};
 use vorrang_trace::{Fault as Noted, Loss, Meter, What};
 
-use crate::fault_injector::FaultInjector;
+use crate::fault_injector::{FaultInjector, Separation};
 use crate::faults::{Fault, Faults};
 use crate::queue::Key;
 use crate::routes::Routes;
@@ -12,7 +12,7 @@ use crate::world::{
     CommandOf, NEVER, NodeOf, NoticeOf, Scheduled, ScheduledOf, SummaryOf, Upcoming, UpcomingOf,
     World,
 };
-use crate::{LatencyMatrix, Network, Recorder, Report, SimError, Workload};
+use crate::{LatencyMatrix, Link, Network, Recorder, Report, SimError, Workload};
 
 /// A run that has been set up.
 #[derive(Debug)]
@@ -393,15 +393,24 @@ where
             }
             Fault::Partition(partition) => {
                 let sides = partition.sides();
-                injector.cut(partition, next_number);
+                injector.cut(Separation::Partition(partition), next_number);
                 world.monitor.on_cut(&sides);
                 world.record(sides[0][0], || What::Fault(Noted::Partition { sides }));
             }
             Fault::Heal(partition) => {
-                if injector.heal(&partition) {
-                    let sides = partition.sides();
+                let sides = partition.sides();
+                if injector.heal(&Separation::Partition(partition)) {
                     world.monitor.on_heal(&sides);
                     world.record(sides[0][0], || What::Fault(Noted::Heal { sides }));
+                }
+            }
+            Fault::Cut(link) => {
+                injector.cut(Separation::Link(link), next_number);
+                self.note_link(link, true);
+            }
+            Fault::Mend(link) => {
+                if injector.heal(&Separation::Link(link)) {
+                    self.note_link(link, false);
                 }
             }
             Fault::Slow(slow) => {
@@ -416,6 +425,26 @@ where
                 }
             }
         }
+    }
+
+    /// A link is cut, or mended.
+    fn note_link(&mut self, link: Link, is_cut: bool) {
+        let world = &mut self.world;
+        for (from, to) in link.directions() {
+            if is_cut {
+                world.monitor.on_link_cut(from, to);
+            } else {
+                world.monitor.on_link_mended(from, to);
+            }
+        }
+        let Link { from, to, both_ways } = link;
+        world.record(from, || {
+            What::Fault(if is_cut {
+                Noted::Cut { from, to, both_ways }
+            } else {
+                Noted::Mend { from, to, both_ways }
+            })
+        });
     }
 
     /// A node that was up goes down.

@@ -256,8 +256,11 @@ where
         match &self.load {
             &Load::Closed { think } => {
                 self.left = self.shares(orders.nodes);
-                for node in 0..orders.nodes {
-                    self.ask_again(NodeId(node), think, orders);
+                // One that is down from the start asks when it comes up.
+                for node in (0..orders.nodes).map(NodeId) {
+                    if !self.down.contains(&node) {
+                        self.ask_again(node, think, orders);
+                    }
                 }
             }
             Load::OneAtATime | Load::Burst => {
@@ -312,7 +315,11 @@ where
         self.busy.retain(|&node| node != at);
         self.active.remove(at);
         self.down.push(at);
-        self.rest_if_nothing_else_does(orders);
+        // A node that is down from the start is so before anything else.
+        let has_begun = !self.left.is_empty();
+        if has_begun {
+            self.rest_if_nothing_else_does(orders);
+        }
     }
 
     fn on_restart(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, C>) {

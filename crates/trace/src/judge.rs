@@ -60,6 +60,12 @@ where
             What::Restart => Seen::Restart,
             What::Fault(Fault::Partition { sides }) => Seen::Cut(sides),
             What::Fault(Fault::Heal { sides }) => Seen::Heal(sides),
+            What::Fault(Fault::Cut { from, to, both_ways }) => {
+                Seen::Link { ends: (*from, *to), both_ways: *both_ways, is_cut: true }
+            }
+            What::Fault(Fault::Mend { from, to, both_ways }) => {
+                Seen::Link { ends: (*from, *to), both_ways: *both_ways, is_cut: false }
+            }
             What::Timer(_)
             | What::Choice(_)
             | What::Fault(
@@ -87,6 +93,7 @@ enum Seen<'a, C, N> {
     Restart,
     Cut(&'a [Vec<NodeId>]),
     Heal(&'a [Vec<NodeId>]),
+    Link { ends: (NodeId, NodeId), both_ways: bool, is_cut: bool },
 }
 
 /// A monitor at work. It knows no algorithm, so it is compiled once and not for each.
@@ -137,6 +144,17 @@ impl<M: Monitor> Judge<M> {
             }
             Seen::Heal(sides) => {
                 monitor.on_heal(sides);
+                Ok(())
+            }
+            Seen::Link { ends, both_ways, is_cut } => {
+                let back = both_ways.then_some((ends.1, ends.0));
+                for (from, to) in [ends].into_iter().chain(back) {
+                    if is_cut {
+                        monitor.on_link_cut(from, to);
+                    } else {
+                        monitor.on_link_mended(from, to);
+                    }
+                }
                 Ok(())
             }
         };

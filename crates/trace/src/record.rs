@@ -94,7 +94,7 @@ pub enum What<P: Payload> {
     Fault(Fault),
 }
 
-/// Faults besides crashes and losses: of these, a monitor sees partitions only.
+/// Faults besides crashes and losses: of these, a monitor sees partitions and links that are cut.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
@@ -121,6 +121,24 @@ pub enum Fault {
     Heal {
         /// As it was.
         sides: Vec<Vec<NodeId>>,
+    },
+    /// A link is cut.
+    Cut {
+        /// The sender.
+        from: NodeId,
+        /// The receiver.
+        to: NodeId,
+        /// Whether it is cut in the other direction as well.
+        both_ways: bool,
+    },
+    /// It is mended.
+    Mend {
+        /// The sender.
+        from: NodeId,
+        /// The receiver.
+        to: NodeId,
+        /// As it was.
+        both_ways: bool,
     },
     /// Links are slow from now on.
     Slow {

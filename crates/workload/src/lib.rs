@@ -97,9 +97,9 @@ pub type OnProgress<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 /// A node of any algorithm of a problem.
 type NodeOf<Q> = AnyNode<<Q as Problem>::Command, <Q as Problem>::Notice>;
 
-/// Says which monitors and which workload a problem has, and compiles simulator and checker for it.
-macro_rules! simulated {
-    ($problem:ty, $monitor:ty, $workload:ty, $watch:ty) => {
+/// Says which monitor a problem has in the checker, and compiles the checker for it.
+macro_rules! explored {
+    ($problem:ty, $watch:ty) => {
         impl $crate::Explored for $problem {
             type Watch = $watch;
 
@@ -125,6 +125,13 @@ macro_rules! simulated {
                 vorrang_check::walk(system, walks, bounds, progress)
             }
         }
+    };
+}
+
+/// Says which monitors and which workload a problem has, and compiles simulator and checker for it.
+macro_rules! simulated {
+    ($problem:ty, $monitor:ty, $workload:ty, $watch:ty) => {
+        $crate::explored!($problem, $watch);
 
         impl $crate::Simulated for $problem {
             type Monitor = $monitor;
@@ -149,4 +156,4 @@ macro_rules! simulated {
     };
 }
 
-use simulated;
+use {explored, simulated};

@@ -19,9 +19,10 @@ pub type Flaw = crate::card::Flaw<Detection>;
 /// The card of a failure detector.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms {
-    /// How often a node may at most suspect another that is up, if a message takes so long at most,
-    /// and so much longer than another; none if there is no saying.
-    pub mistakes: fn(&Setup, Jitter) -> Option<u32>,
+    /// How often a node may at most suspect another that is up in a run of this length (of any, if
+    /// none is given), if a message takes so long at most, and so much longer than another; none if
+    /// there is no saying.
+    pub mistakes: fn(&Setup, Jitter, Option<Duration>) -> Option<u32>,
     /// The detection time: how long after a crash all suspect the node at the latest, if a message
     /// takes so long at most and there were at most so many false suspicions before; any number, if
     /// none is given.
@@ -32,7 +33,8 @@ impl Card {
     /// The monitor of its promises, if no message takes longer than this.
     pub fn watch(&self, setup: &Setup, within: Option<Duration>) -> Suspicions {
         let jitter = within.map(|longest| Jitter { longest, spread: longest });
-        Suspicions::new(setup.group, jitter.and_then(|it| (self.terms.mistakes)(setup, it)))
+        let allowed = jitter.and_then(|it| (self.terms.mistakes)(setup, it, None));
+        Suspicions::new(setup.group, allowed)
     }
 }
 

@@ -2,7 +2,8 @@
 //! detectors for reliable distributed systems", JACM 43(2), 1996, §9.
 //!
 //! Every node sends heartbeats. A node that has not been heard for longer than the time-out is
-//! suspected; if it is heard after all, it is trusted again, and its margin is doubled.
+//! suspected; if it is heard after all, it is trusted again, and its margin is doubled, up to a
+//! cap. After a quiet time without such a mistake one doubling is taken back.
 //!
 //! ```text
 //!   0  ──HEARTBEAT──┐ ──HEARTBEAT──┐ ──HEARTBEAT──┐     (down)
@@ -14,21 +15,32 @@
 //! | --- | --- |
 //! | messages | N(N − 1) in every period |
 //! | detection time | between T + margin and T + margin + period |
-//! | mistakes | none if all messages take equally long; else a few at first, see below |
+//! | after m mistakes | T + min(2ᵐ, cap) · margin + period at most |
+//! | mistakes | none if no message is later than another by more than the margin; else see below |
 //!
-//! **Assumes** partial synchrony: an unknown bound on the difference between message delays holds
-//! from some time on. Then it is eventually perfect, as the paper calls it. Messages may be
-//! reordered. A lost heartbeat counts as late by a period.
+//! **Assumes** partial synchrony: a bound on the difference between message delays holds from some
+//! time on. Messages may be reordered. A lost heartbeat counts as late by a period.
 //!
 //! **Complete**: a crashed node sends nothing, its last heartbeat arrives, the next time-out runs
-//! out, and no heartbeat takes that back. **Eventually accurate**: if no message takes longer than
-//! another by more than s, two heartbeats arrive at most a period and s apart, in any order. A
-//! margin of at least s is never exceeded, and it is reached after ⌈log₂(s ∕ margin)⌉ mistakes.
+//! out, and no heartbeat takes that back. How long that takes is bounded by the cap, whatever has
+//! happened before.
 //!
-//! **Departures**: margins stop growing at 1024 times the first, so that a node that was away for
-//! long is not waited for as long again; if s is greater, mistakes never end. The paper lengthens a
-//! time-out by a constant; doubling takes fewer mistakes, and in the end may wait for nearly twice
-//! the margin that it needs.
+//! **Accurate**, as far as it goes. If no message takes longer than another by more than s, two
+//! heartbeats arrive at most a period and s apart, in any order. A margin of at least s is never
+//! exceeded; it is reached after k = ⌈log₂(s ∕ margin)⌉ mistakes that are not taken back.
+//!
+//! - *s is no more than the margin*: no mistake, ever.
+//! - *s is more than that, and no more than cap · margin*: a mistake needs a margin below s, so
+//!   fewer than k doublings. Each mistake adds one and each quiet time takes one back; so in a time
+//!   t there are at most k + t ∕ quiet mistakes about a node. Only without decay (`never`) do they
+//!   end, and only then is it eventually perfect, as the paper calls it. With decay they recur, one
+//!   in a quiet time at most: the price for a crash that is noticed soon again after a bad day.
+//! - *s is more than cap · margin*: mistakes never end, with decay or without. Raise the margin.
+//!
+//! **Departures**: the paper lengthens time-outs for ever and by a constant. Doubling takes fewer
+//! mistakes. The cap and the decay keep a node that was paused or cut off a few times from being
+//! waited for ever longer when it crashes: without them the eighth mistake made it 256 times as
+//! long. In the end a margin may be nearly twice what it need be.
 //! The published estimators of arrival times (Chen, Toueg and Aguilera, 2002) need a clock, which
 //! a node here has not. A node that comes up again is taken for one that was late.
 
@@ -78,6 +90,8 @@ pub enum Timer {
     Beat,
     /// This node has not been heard in time.
     Overdue(NodeId),
+    /// There was no mistake about this node for a while.
+    Quiet(NodeId),
 }
 
 /// As it is called on a stage.
@@ -86,6 +100,7 @@ impl fmt::Debug for Timer {
         match self {
             Self::Beat => f.write_str("Beat"),
             Self::Overdue(of) => write!(f, "Overdue({of})"),
+            Self::Quiet(of) => write!(f, "Quiet({of})"),
         }
     }
 }
@@ -96,27 +111,37 @@ pub(crate) struct Pace {
     beat: Delay,
     margin: Duration,
     late: Duration,
+    /// How many times as long as at first a margin is at most.
+    cap: u32,
+    /// After what time a doubling is taken back.
+    quiet: Option<Duration>,
 }
 
 impl Pace {
-    /// How often a margin is doubled at most.
-    const MOST_DOUBLINGS: u32 = 10;
-
     /// As it is set up.
     pub(crate) const fn of(setup: &Setup) -> Self {
         let beat = Delay::between(setup.beat, setup.beat.saturating_add(setup.late));
-        Self { beat, margin: setup.margin, late: setup.late }
+        let (cap, quiet) = (setup.margin_cap, setup.margin_halves_after);
+        Self { beat, margin: setup.margin, late: setup.late, cap, quiet }
     }
 
-    /// The same, with another margin.
+    /// The same, with a margin that is never exceeded where messages are as timely as assumed: what
+    /// it learns where they are not it keeps.
     pub(crate) const fn with_margin(self, margin: Duration) -> Self {
-        Self { margin, ..self }
+        Self { margin, cap: 1 << 10, quiet: None, ..self }
+    }
+
+    /// How often a margin is doubled until it is as long as it may be.
+    const fn most_doublings(self) -> u32 {
+        self.cap.next_power_of_two().trailing_zeros()
     }
 
     const fn margin(self, mistakes: u32) -> Duration {
-        self.margin.saturating_mul(
-            1 << if mistakes < Self::MOST_DOUBLINGS { mistakes } else { Self::MOST_DOUBLINGS },
-        )
+        let times = match 1_u32.checked_shl(mistakes) {
+            Some(times) if times < self.cap => times,
+            Some(_) | None => self.cap,
+        };
+        self.margin.saturating_mul(times)
     }
 
     /// The time-out of a node after so many false suspicions.
@@ -140,7 +165,8 @@ pub struct Heartbeat {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) struct Peer {
     pub(super) belief: Belief,
-    /// How often it was suspected and then heard, as far as that matters.
+    /// How often its margin is doubled: once for each time that it was suspected and then heard, as
+    /// far as that matters and is not taken back.
     mistakes: u32,
 }
 
@@ -226,11 +252,25 @@ impl Heartbeat {
             Belief::Up => {}
             Belief::Down => {
                 peer.belief = Belief::Up;
-                peer.mistakes = (peer.mistakes + 1).min(Pace::MOST_DOUBLINGS);
+                peer.mistakes = (peer.mistakes + 1).min(self.pace.most_doublings());
+                if let Some(quiet) = self.pace.quiet.filter(|_| peer.mistakes > 0) {
+                    fx.set_timer(Timer::Quiet(from), Delay::exactly(quiet));
+                }
                 fx.notify(Notice::Trust(from));
             }
         }
         fx.set_timer(Timer::Overdue(from), self.pace.patience(peer.mistakes));
+    }
+
+    /// There was no mistake about this node for the quiet time: takes one doubling back.
+    fn on_quiet(&mut self, of: NodeId, fx: &mut impl Effects<Self>) {
+        let (Some(peer), Some(quiet)) = (self.peers.get_mut(&of), self.pace.quiet) else { return };
+        peer.mistakes = peer.mistakes.saturating_sub(1);
+        if peer.mistakes > 0 {
+            fx.set_timer(Timer::Quiet(of), Delay::exactly(quiet));
+        } else if peer.belief == Belief::Unwatched {
+            self.peers.remove(&of);
+        }
     }
 
     /// Is heard by all, and watches all.
@@ -274,6 +314,7 @@ impl Protocol for Heartbeat {
                     fx.notify(Notice::Suspect(of));
                 }
             }
+            Timer::Quiet(of) => self.on_quiet(of, fx),
         }
     }
 
@@ -309,25 +350,44 @@ pub const CARD: Card = Card {
     solves: "failure detection",
     citation: "Chandra and Toueg, JACM 43(2), 1996",
     assumes: Assumes { reliable: false, ..Assumes::ANY_ORDER },
-    takes: &[Parameter::Beat, Parameter::Margin, Parameter::Late],
+    takes: &[
+        Parameter::Beat,
+        Parameter::Margin,
+        Parameter::MarginCap,
+        Parameter::MarginHalvesAfter,
+        Parameter::Late,
+    ],
     terms: Terms { mistakes, detects },
     theory: &[MESSAGES.costs(messages), MISTAKES.costs(most_mistakes), DETECTION.costs(detection)],
     flaws: FLAWS,
     source: include_str!("heartbeat.rs"),
 };
 
-/// As many doublings as it takes until the margin is no less than the spread. The first heartbeat
-/// is waited for since the node itself began, and may take as long as a message can.
-fn mistakes(setup: &Setup, Jitter { longest, spread }: Jitter) -> Option<u32> {
+/// As many doublings as it takes until the margin is no less than the spread, and one more for each
+/// that is taken back. The first heartbeat is waited for since the node itself began, and may take
+/// as long as a message can.
+fn mistakes(
+    setup: &Setup,
+    Jitter { longest, spread }: Jitter,
+    lasts: Option<Duration>,
+) -> Option<u32> {
     let pace = Pace::of(setup);
     let needed = spread.max(longest.saturating_sub(setup.beat));
-    (0..=Pace::MOST_DOUBLINGS).find(|&mistakes| pace.margin(mistakes) >= needed)
+    let enough = (0..=pace.most_doublings()).find(|&it| pace.margin(it) >= needed)?;
+    match (pace.quiet, lasts) {
+        (None, _) => Some(enough),
+        (Some(_), _) if enough == 0 => Some(0),
+        (Some(quiet), Some(lasts)) => {
+            let taken_back = lasts.as_nanos() / quiet.as_nanos();
+            Some(enough.saturating_add(u32::try_from(taken_back).unwrap_or(u32::MAX)))
+        }
+        (Some(_), None) => None,
+    }
 }
 
 /// The last heartbeat is sent just before the crash, and arrives.
 fn detects(setup: &Setup, longest: Duration, mistakes: Option<u32>) -> Duration {
-    let mistakes = mistakes.unwrap_or(Pace::MOST_DOUBLINGS);
-    Pace::of(setup).patience(mistakes).max.saturating_add(longest)
+    Pace::of(setup).patience(mistakes.unwrap_or(u32::MAX)).max.saturating_add(longest)
 }
 
 /// Everyone tells all others at the beginning, and then in every period until it goes down.
@@ -344,7 +404,7 @@ fn messages(at: &Setting) -> Span {
 /// For every two nodes as many as are allowed.
 fn most_mistakes(at: &Setting) -> Span {
     let pairs = f64::from(at.nodes()) * (f64::from(at.nodes()) - 1.0);
-    match at.jitter.map(|jitter| mistakes(&at.setup, jitter)) {
+    match at.jitter.map(|jitter| mistakes(&at.setup, jitter, Some(at.lasts))) {
         Some(Some(0)) => Span::exactly(0.0),
         Some(Some(each)) => Span::between(0.0, pairs * f64::from(each)),
         Some(None) | None => Span::between(0.0, f64::INFINITY),
@@ -454,13 +514,13 @@ mod tests {
         came(&mut node, Heartbeat::on_start);
         assert_eq!(hear(&mut node, 1), ["Overdue(1) in 5.5ms"]);
         assert_eq!(overdue(&mut node, 1), ["node 1 seems to be down"]);
-        assert_eq!(hear(&mut node, 1), ["node 1 is up", "Overdue(1) in 6ms"]);
+        assert_eq!(hear(&mut node, 1), ["Quiet(1) in 60s", "node 1 is up", "Overdue(1) in 6ms"]);
         assert_eq!(hear(&mut node, 1), ["Overdue(1) in 6ms"]);
         for _ in 0..30 {
             overdue(&mut node, 1);
             hear(&mut node, 1);
         }
-        assert_eq!(hear(&mut node, 1), ["Overdue(1) in 517ms"], "and no later than this");
+        assert_eq!(hear(&mut node, 1), ["Overdue(1) in 10ms"], "and no later than this");
         assert_eq!(hear(&mut node, 7), [""; 0], "a stranger");
     }
 
@@ -501,7 +561,8 @@ mod tests {
     fn as_many_mistakes_as_doublings_to_the_spread() {
         let us = Duration::from_micros;
         let most = |longest, spread| {
-            mistakes(&setup(2), Jitter { longest: us(longest), spread: us(spread) })
+            let day = Duration::from_secs(30);
+            mistakes(&setup(2), Jitter { longest: us(longest), spread: us(spread) }, Some(day))
         };
         assert_eq!(most(1000, 0), Some(0));
         assert_eq!(most(1000, 500), Some(0), "as late as it may be");
@@ -510,7 +571,46 @@ mod tests {
             (Some(1), Some(2), Some(3))
         );
         assert_eq!(most(6000, 0), Some(1), "the first heartbeat takes longer than a period");
-        assert_eq!(most(600_000, 600_000), None, "longer than it is ever patient");
+        assert_eq!(most(5_001, 5_001), None, "longer than it is ever patient");
+    }
+
+    /// Without decay mistakes end; with it each quiet time may bring one more.
+    #[test]
+    fn what_is_taken_back_may_have_to_be_learned_again() {
+        let jitter = Jitter { longest: Duration::from_millis(1), spread: Duration::from_millis(1) };
+        let most = |given: &str, lasts| {
+            let mut setup = setup(2);
+            setup.set(Parameter::MarginHalvesAfter, given).unwrap();
+            mistakes(&setup, jitter, lasts)
+        };
+        let hour = Some(Duration::from_secs(3600));
+        assert_eq!((most("never", None), most("never", hour)), (Some(1), Some(1)));
+        assert_eq!((most("60s", None), most("60s", hour)), (None, Some(61)));
+    }
+
+    #[test]
+    fn a_margin_is_doubled_up_to_a_cap_and_halved_after_quiet_times() {
+        let mut node = Heartbeat::of(NodeId(0), &setup(2));
+        came(&mut node, Heartbeat::on_start);
+        let mut patience = Vec::new();
+        for _ in 0..6 {
+            overdue(&mut node, 1);
+            let heard = hear(&mut node, 1);
+            assert_eq!(heard[..2], ["Quiet(1) in 60s", "node 1 is up"]);
+            patience.push(heard[2].clone());
+        }
+        let in_ms = ["6", "7", "9", "10", "10", "10"].map(|it| format!("Overdue(1) in {it}ms"));
+        assert_eq!(patience, in_ms, "5 ms, and a margin of at most ten times 0.5 ms");
+        let quiet = |node: &mut Heartbeat| {
+            let again = came(node, |node, fx| node.on_timer(Timer::Quiet(NodeId(1)), fx));
+            (again, hear(node, 1))
+        };
+        let again = || [String::from("Quiet(1) in 60s")].to_vec();
+        for (waits, in_ms) in [(again(), "9"), (again(), "7"), (again(), "6"), (Vec::new(), "5.5")]
+        {
+            assert_eq!(quiet(&mut node), (waits, [format!("Overdue(1) in {in_ms}ms")].to_vec()));
+        }
+        assert_eq!(node.peers[&NodeId(1)].mistakes, 0);
     }
 
     #[test]

@@ -77,7 +77,7 @@ impl Suspicions {
     fn wrong(&self, at: NodeId) -> impl Iterator<Item = (NodeId, &'static str)> {
         let suspects = &self.suspects[at.index()];
         let all = (0..self.suspects.len() as u32).map(NodeId).filter(move |&id| id != at);
-        let can_hear = move |id: &NodeId| self.cuts.can_hear(at, *id);
+        let can_hear = move |id: &NodeId| self.cuts.hears(at, *id);
         all.filter(can_hear).filter_map(move |id| {
             match (self.up.contains(id), suspects.contains(id)) {
                 (false, false) => Some((id, COMPLETENESS)),
@@ -172,6 +172,13 @@ impl Monitor for Suspicions {
 
     fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
         self.cuts.on_heal(sides);
+    }
+
+    fn on_link_cut(&mut self, from: NodeId, to: NodeId) {
+        self.cuts.on_link_cut(from, to);
+    }
+    fn on_link_mended(&mut self, from: NodeId, to: NodeId) {
+        self.cuts.on_link_mended(from, to);
     }
 }
 

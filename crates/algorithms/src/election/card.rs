@@ -24,8 +24,12 @@ pub struct Terms {
     pub highest: bool,
     /// Nodes may crash and come up again.
     pub crashes: bool,
+    /// It takes a majority of all nodes: any smaller number of them has no leader.
+    pub majority: bool,
     /// It begins with something that all nodes notice, so that all of them call.
     pub everyone_calls: bool,
+    /// Its links are cables that can be plugged in and unplugged, which both ends notice.
+    pub hot_plug: bool,
     /// It may take as many messages as the square of the number of nodes.
     pub quadratic: bool,
     /// Kinds of messages that are acknowledgements or heartbeats. The literature does not count
@@ -43,7 +47,9 @@ impl Terms {
     pub const PLAIN: Self = Self {
         highest: true,
         crashes: true,
+        majority: false,
         everyone_calls: false,
+        hot_plug: false,
         quadratic: true,
         receipts: &[],
         sees_crashes: false,
@@ -62,6 +68,10 @@ impl Card {
         let mut watch = Leadership::new(setup.group, promise);
         if self.terms.settles.is_some() {
             watch = watch.watching();
+        }
+        // A set-up without a tree is refused by the algorithm.
+        if let (true, Ok(tree)) = (self.terms.hot_plug, setup.topology.tree(setup.group)) {
+            watch = watch.on_cables(&tree);
         }
         if self.terms.everyone_calls { watch.once_all_call() } else { watch }
     }
@@ -131,6 +141,8 @@ pub struct Demonstration {
     pub restarts: u8,
     /// Whether it takes a run that goes on for ever although all that is bound to happen does.
     pub fair: bool,
+    /// The cables that are unplugged, and then those that are plugged in again, as they are typed.
+    pub cables: [&'static str; 2],
     /// The set-up, where the theory depends on it.
     pub given: &'static [(Parameter, &'static str)],
 }
@@ -139,7 +151,8 @@ impl Demonstration {
     /// So many nodes, of which these call once, without crashes.
     pub const fn of(nodes: u32, initiators: &'static [u32]) -> Self {
         let (calls, crashes, restarts, fair) = (1, 0, 0, false);
-        Self { nodes, initiators, calls, crashes, restarts, fair, given: &[] }
+        let cables = [""; 2];
+        Self { nodes, initiators, calls, crashes, restarts, fair, cables, given: &[] }
     }
 
     /// The same, with so many calls of each.
@@ -152,6 +165,12 @@ impl Demonstration {
     #[must_use]
     pub const fn crashing(self, crashes: u8, restarts: u8) -> Self {
         Self { crashes, restarts, ..self }
+    }
+
+    /// The same, with this cable unplugged and plugged in again.
+    #[must_use]
+    pub const fn replugging(self, cable: &'static str) -> Self {
+        Self { cables: [cable; 2], ..self }
     }
 
     /// The same, by a run that goes on for ever although all that is bound to happen does.

@@ -237,11 +237,8 @@ impl Protocol for EchoElection {
     type Command = Command;
     type Notice = Notice;
 
-    fn on_command(
-        &mut self,
-        Command::Elect: Command,
-        fx: &mut impl Effects<Self>,
-    ) -> Result<(), Refused> {
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        command.only_elect()?;
         // The result of the current election will reach it.
         if self.part.is_none() {
             self.stand(self.round.saturating_add(1), fx);

@@ -2,8 +2,13 @@
 //!
 //! The application says [`Command::Elect`] when it believes that there is no leader; every
 //! application is told [`Notice::Leader`], also the leader's own.
+//!
+//! Where nodes are linked by cables that people plug in and pull out, both ends notice:
+//! [`Command::Plug`] and [`Command::Unplug`]. Only [`bus_reset`] takes these.
 
 pub mod bully;
+pub mod bus_reset;
+pub mod cables;
 pub mod card;
 pub mod chang_roberts;
 pub mod echo_election;
@@ -18,11 +23,12 @@ pub mod watching_ring;
 
 use alloc::format;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, Refused};
 
 pub use card::Card;
 
@@ -48,12 +54,34 @@ impl Problem for Election {
 pub enum Command {
     /// Believes that there is no leader.
     Elect,
+    /// The cable to this node is there.
+    Plug(NodeId),
+    /// The cable to this node is gone.
+    Unplug(NodeId),
+}
+
+impl Command {
+    /// For algorithms on links that neither come nor go.
+    ///
+    /// # Errors
+    ///
+    /// Whatever does not call for an election.
+    pub(crate) const fn only_elect(self) -> Result<(), Refused> {
+        match self {
+            Self::Elect => Ok(()),
+            Self::Plug(_) | Self::Unplug(_) => {
+                Err(Refused("only the election bus-reset has cables to plug in and unplug"))
+            }
+        }
+    }
 }
 
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Elect => f.write_str("elect"),
+            Self::Plug(peer) => write!(f, "plug {peer}"),
+            Self::Unplug(peer) => write!(f, "unplug {peer}"),
         }
     }
 }
@@ -62,9 +90,16 @@ impl FromStr for Command {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        match text.trim() {
-            "elect" => Ok(Self::Elect),
-            _ => Err(format!("unknown command '{text}': say elect")),
+        let words: Vec<&str> = text.split_whitespace().collect();
+        let peer = |word: &str| match word.parse() {
+            Ok(id) => Ok(NodeId(id)),
+            Err(_) => Err(format!("'{word}' is not the number of a node")),
+        };
+        match *words {
+            ["elect"] => Ok(Self::Elect),
+            ["plug", of] => peer(of).map(Self::Plug),
+            ["unplug", of] => peer(of).map(Self::Unplug),
+            _ => Err(format!("unknown command '{text}': say elect, plug 1 or unplug 1")),
         }
     }
 }
@@ -75,12 +110,25 @@ impl FromStr for Command {
 pub enum Notice {
     /// This node leads, until further notice.
     Leader(NodeId),
+    /// A bus reset of this generation: there is no leader, until further notice.
+    Reset(u32),
+}
+
+impl Notice {
+    /// Who leads, if it says that.
+    pub(crate) const fn leader(self) -> Option<NodeId> {
+        match self {
+            Self::Leader(leader) => Some(leader),
+            Self::Reset(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Leader(node) => write!(f, "node {node} leads"),
+            Self::Reset(generation) => write!(f, "bus reset {generation}"),
         }
     }
 }

@@ -277,11 +277,8 @@ impl Protocol for RingElection {
     type Command = Command;
     type Notice = Notice;
 
-    fn on_command(
-        &mut self,
-        Command::Elect: Command,
-        fx: &mut impl Effects<Self>,
-    ) -> Result<(), Refused> {
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        command.only_elect()?;
         self.call(fx);
         Ok(())
     }

@@ -18,14 +18,22 @@
 //! The same goes for nodes between which the network was cut: each side may have its leader, and
 //! when it has healed, one of them may still find out that it leads. As long as it is cut, each
 //! side must agree by itself, and who follows a node of another side has not noticed yet.
+//!
+//! Where nodes are linked by cables that come and go ([`Cables`]), every node is told of bus
+//! resets, by their generations. `one leader` is judged by generation and component: two nodes do
+//! not lead in one generation if a path of cables joins them whose nodes are all in that
+//! generation. (Where a cable has just been plugged in between two groups, each has its leader,
+//! until the reset reaches them.) When nothing more is bound to happen and both ends have noticed
+//! every cable, all nodes of a component must be in one generation and follow one of themselves.
 
 use alloc::format;
 use alloc::string::String;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
+use vorrang_protocol::{Graph, Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
+use super::cables::Cables;
 use super::{Command, Notice};
 use crate::partition::Cuts;
 
@@ -58,6 +66,8 @@ pub struct Leadership {
     cuts: Cuts,
     /// Whether nodes find out by themselves that their leader is down.
     watches: bool,
+    /// The cables, where these come and go.
+    cables: Option<Cables>,
 }
 
 impl Leadership {
@@ -74,6 +84,7 @@ impl Leadership {
             calls: None,
             cuts: Cuts::NONE,
             watches: false,
+            cables: None,
         }
     }
 
@@ -91,13 +102,27 @@ impl Leadership {
         Self { watches: true, ..self }
     }
 
-    /// Whether all have called who are up, as often as each other.
+    /// The same, for nodes that are linked by cables, plugged in along this tree.
+    #[must_use]
+    pub fn on_cables(self, tree: &Graph) -> Self {
+        Self { cables: Some(Cables::new(tree)), ..self }
+    }
+
+    /// Whether two nodes can hear each other now.
+    fn can_hear(&self, one: NodeId, other: NodeId) -> bool {
+        self.cuts.is_on_one_side(one, other)
+            && self.cables.as_ref().is_none_or(|cables| cables.are_joined(one, other))
+    }
+
+    /// Whether all have called who are up, as often as each other, and what happened to a cable was
+    /// noticed at both ends.
     fn has_begun(&self) -> bool {
-        self.calls.as_ref().is_none_or(|calls| {
-            let mut of_all = self.up.iter().map(|id| calls[id.index()]);
-            let first = of_all.next();
-            of_all.all(|often| Some(often) == first)
-        })
+        self.cables.as_ref().is_none_or(Cables::are_noticed)
+            && self.calls.as_ref().is_none_or(|calls| {
+                let mut of_all = self.up.iter().map(|id| calls[id.index()]);
+                let first = of_all.next();
+                of_all.all(|often| Some(often) == first)
+            })
     }
 
     fn leads(&self, id: NodeId) -> bool {
@@ -108,7 +133,12 @@ impl Leadership {
     fn on_lead(&self, at: NodeId) -> Result<(), Violation> {
         let steady = || self.steady.iter().filter(|&other| self.cuts.could_hear(at, other));
         let is_beaten = |other: NodeId| other > at || self.promise == Promise::One;
-        let beside = |other: NodeId| other != at && is_beaten(other) && self.leads(other);
+        let is_rival = |other: NodeId| {
+            let cables = self.cables.as_ref();
+            cables.is_none_or(|cables| cables.share_generation(at, other))
+        };
+        let beside =
+            |other: NodeId| other != at && is_beaten(other) && self.leads(other) && is_rival(other);
         if let Some(other) = steady().find(|&other| beside(other)) {
             let what = format!("node {at} took the lead, and so has node {other}");
             return Err(Violation { property: "one leader", what });
@@ -128,11 +158,14 @@ impl Leadership {
         let mut all = Vec::new();
         while let Some(&first) = rest.first() {
             let (side, others): (Vec<NodeId>, Vec<NodeId>) =
-                rest.into_iter().partition(|&node| self.cuts.can_hear(first, node));
+                rest.into_iter().partition(|&node| self.can_hear(first, node));
             rest = others;
             let follows = |node: &NodeId| self.follows[node.index()];
             let leader = side.iter().filter_map(follows).find(|leader| side.contains(leader));
-            let objects = |&node: &NodeId| Some((node, self.objection(node, leader)?));
+            let objects = |&node: &NodeId| {
+                let is_behind = || self.cables.as_ref()?.lags(node);
+                Some((node, self.objection(node, leader).or_else(is_behind)?))
+            };
             all.extend(side.iter().filter_map(objects));
         }
         all
@@ -141,13 +174,13 @@ impl Leadership {
     /// What is wrong with the leader that a node follows in the end, if this one leads.
     fn objection(&self, node: NodeId, leader: Option<NodeId>) -> Option<String> {
         let follows = self.follows[node.index()];
-        let is_lost =
-            |other: &NodeId| !self.up.contains(*other) || !self.cuts.can_hear(node, *other);
+        let is_lost = |other: &NodeId| !self.up.contains(*other) || !self.can_hear(node, *other);
+        let must_notice = self.watches || self.cables.is_some();
         match (follows, leader) {
             (None, Some(leader)) => {
                 Some(format!("node {node} was not told that node {leader} leads"))
             }
-            (Some(other), _) if is_lost(&other) => self.watches.then(|| {
+            (Some(other), _) if is_lost(&other) => must_notice.then(|| {
                 format!("node {node} follows node {other}, which is down or cannot be heard")
             }),
             (Some(other), Some(leader)) if other != leader => {
@@ -166,20 +199,36 @@ impl Monitor for Leadership {
     type Notice = Notice;
     type Tag = ();
 
-    /// A caller believes that there is no leader, itself included.
-    fn on_command(&mut self, at: NodeId, Command::Elect: &Command) -> Result<(), Violation> {
+    /// A caller believes that there is no leader, itself included; and so does one that notices a
+    /// cable.
+    fn on_command(&mut self, at: NodeId, command: &Command) -> Result<(), Violation> {
         self.owed.insert(at);
         self.follows[at.index()] = None;
-        if let Some(calls) = &mut self.calls {
-            calls[at.index()] += 1;
+        match (command, &mut self.calls, &mut self.cables) {
+            (Command::Elect, Some(calls), _) => calls[at.index()] += 1,
+            (Command::Plug(peer), _, Some(cables)) => cables.plug(at, *peer),
+            (Command::Unplug(peer), _, Some(cables)) => cables.unplug(at, *peer),
+            (Command::Elect | Command::Plug(_) | Command::Unplug(_), _, _) => {}
         }
         Ok(())
     }
 
-    fn on_notice(&mut self, at: NodeId, Notice::Leader(leader): &Notice) -> Result<(), Violation> {
-        self.owed.remove(at);
-        self.follows[at.index()] = Some(*leader);
-        if *leader == at { self.on_lead(at) } else { Ok(()) }
+    fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
+        match notice {
+            Notice::Leader(leader) => {
+                self.owed.remove(at);
+                self.follows[at.index()] = Some(*leader);
+                if *leader == at { self.on_lead(at) } else { Ok(()) }
+            }
+            Notice::Reset(generation) => {
+                self.owed.insert(at);
+                self.follows[at.index()] = None;
+                if let Some(cables) = &mut self.cables {
+                    cables.enter(at, *generation);
+                }
+                Ok(())
+            }
+        }
     }
 
     fn at_rest(&self) -> Result<(), Violation> {
@@ -227,6 +276,13 @@ impl Monitor for Leadership {
 
     fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
         self.cuts.on_heal(sides);
+    }
+
+    fn on_link_cut(&mut self, from: NodeId, to: NodeId) {
+        self.cuts.on_link_cut(from, to);
+    }
+    fn on_link_mended(&mut self, from: NodeId, to: NodeId) {
+        self.cuts.on_link_mended(from, to);
     }
 }
 
@@ -384,6 +440,79 @@ mod tests {
             told(&mut monitor, node, 4).unwrap();
         }
         monitor.at_rest().unwrap();
+    }
+
+    /// Four in a line, all in the same generation.
+    fn cabled() -> Leadership {
+        let line = Graph::new(Group::of(4), [(0, 1), (1, 2), (2, 3)].map(pair));
+        let mut monitor = Leadership::new(Group::of(4), Promise::One).on_cables(&line);
+        for node in 0..4 {
+            reset(&mut monitor, node, 1);
+        }
+        monitor
+    }
+
+    fn pair((one, other): (u32, u32)) -> (NodeId, NodeId) {
+        (NodeId(one), NodeId(other))
+    }
+
+    fn reset(monitor: &mut Leadership, node: u32, generation: u32) {
+        monitor.on_notice(NodeId(node), &Notice::Reset(generation)).unwrap();
+    }
+
+    fn unplug(monitor: &mut Leadership, node: u32, peer: u32, generation: u32) {
+        monitor.on_command(NodeId(node), &Command::Unplug(NodeId(peer))).unwrap();
+        reset(monitor, node, generation);
+    }
+
+    #[test]
+    fn whoever_was_told_of_a_bus_reset_must_be_told_who_leads() {
+        let mut monitor = cabled();
+        assert_eq!(monitor.at_rest().unwrap_err().property, "termination");
+        for node in 0..4 {
+            told(&mut monitor, node, 2).unwrap();
+        }
+        monitor.at_rest().unwrap();
+        reset(&mut monitor, 0, 2);
+        assert_eq!(monitor.at_rest().unwrap_err().what, "node 0 was never told who leads");
+        told(&mut monitor, 0, 2).unwrap();
+        let behind = monitor.at_rest().unwrap_err();
+        assert_eq!(behind.property, "agreement");
+        assert_eq!(behind.what, "node 1 is in generation 1, and node 0 in 2");
+    }
+
+    #[test]
+    fn two_lead_only_in_different_components_or_generations() {
+        let mut monitor = cabled();
+        told(&mut monitor, 0, 0).unwrap();
+        told(&mut monitor.clone(), 3, 3).expect_err("the same generation, the same cables");
+        let mut later = monitor.clone();
+        reset(&mut later, 3, 2);
+        told(&mut later, 3, 3).expect("the news of the reset has not reached node 0");
+        let mut apart = monitor.clone();
+        unplug(&mut apart, 1, 2, 2);
+        unplug(&mut apart, 2, 1, 2);
+        reset(&mut apart, 3, 2);
+        reset(&mut apart, 0, 2);
+        told(&mut apart, 3, 3).unwrap();
+        told(&mut apart, 0, 0).expect("another component");
+        told(&mut apart.clone(), 1, 1).expect_err("the same component");
+        told(&mut apart, 2, 3).unwrap();
+        told(&mut apart, 1, 0).unwrap();
+        apart.at_rest().unwrap();
+        told(&mut apart, 1, 3).unwrap();
+        let lost = apart.at_rest().unwrap_err();
+        assert_eq!(lost.what, "node 1 follows node 3, which is down or cannot be heard");
+    }
+
+    #[test]
+    fn nothing_is_judged_before_both_ends_have_noticed_a_cable() {
+        let mut monitor = cabled();
+        unplug(&mut monitor, 1, 2, 2);
+        monitor.at_rest().expect("node 2 has yet to notice");
+        assert!(monitor.obligations().is_empty());
+        unplug(&mut monitor, 2, 1, 2);
+        assert_eq!(monitor.at_rest().unwrap_err().property, "termination");
     }
 
     #[test]

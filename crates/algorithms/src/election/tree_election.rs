@@ -63,7 +63,8 @@
 //! **Where we depart from the standard.** Signals are messages here, and one that is taken back has
 //! been sent. A node that waits and is asked answers at once, and not when its time is over. Resets
 //! are numbered, so that what was asked before one is not taken for an answer to it (`--flaw
-//! stale-be-my-parent`).
+//! stale-be-my-parent`). How a node notices a reset, and what happens when devices are plugged in
+//! or unplugged, is left to the environment here; `bus-reset` adds both.
 
 use alloc::format;
 use alloc::string::String;
@@ -99,6 +100,17 @@ pub enum Message {
     Acknowledged(u32),
 }
 
+impl Message {
+    /// The reset that it is about.
+    pub(super) const fn reset(self) -> u32 {
+        match self {
+            Self::BeMyParent(reset) | Self::YouAreMyChild(reset, _) | Self::Acknowledged(reset) => {
+                reset
+            }
+        }
+    }
+}
+
 impl vorrang_protocol::Message for Message {
     const KINDS: &'static [&'static str] = &["BE_MY_PARENT", "YOU_ARE_MY_CHILD"];
 
@@ -131,7 +143,7 @@ pub enum Timer {
 
 /// How long a node waits, and for what.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-struct Delays {
+pub(super) struct Delays {
     contention: Contention,
     acknowledge: Acknowledge,
     /// As the coin falls.
@@ -140,7 +152,7 @@ struct Delays {
 }
 
 impl Delays {
-    fn of(setup: &Setup) -> Self {
+    pub(super) fn of(setup: &Setup) -> Self {
         let quarters = |count| setup.within.saturating_mul(count) / 4;
         let wait = |from| Delay::between(quarters(from), quarters(from + 1));
         let fixed =
@@ -196,9 +208,13 @@ pub fn recipe() -> Recipe<TreeElection> {
 
 impl TreeElection {
     fn new(me: NodeId, tree: &Graph, manners: Delays) -> Self {
-        let links: Arc<[NodeId]> = tree.neighbours(me).into();
+        Self::on_links(me, tree.neighbours(me).into(), manners, 0)
+    }
+
+    /// A node with these neighbours that has noticed so many resets.
+    pub(super) fn on_links(me: NodeId, links: Arc<[NodeId]>, manners: Delays, reset: u32) -> Self {
         let asked = vec![0; links.len()];
-        Self { me, links, manners, reset: 0, asked, phase: Phase::Listens }
+        Self { me, links, manners, reset, asked, phase: Phase::Listens }
     }
 
     pub(super) const fn me(&self) -> NodeId {
@@ -260,7 +276,7 @@ impl TreeElection {
         self.tell_children(None, self.me, fx);
     }
 
-    fn wait_no_more(&self, fx: &mut impl Effects<Self>) {
+    pub(super) fn wait_no_more(&self, fx: &mut impl Effects<Self>) {
         match self.phase {
             Phase::Gathers => fx.cancel_timer(Timer::Gather),
             Phase::Contends(_) => fx.cancel_timer(Timer::Contention),
@@ -305,6 +321,12 @@ impl TreeElection {
         }
     }
 
+    /// What is known of the port towards this neighbour, if it has one.
+    pub(super) fn port_to(&self, peer: NodeId) -> Option<&'static str> {
+        let place = self.links.iter().position(|&id| id == peer)?;
+        Some(self.port(place))
+    }
+
     /// What is known of a port, in the words of the standard.
     fn port(&self, place: usize) -> &'static str {
         let (peer, has_asked) = (self.links[place], self.asked[place] == self.reset);
@@ -337,11 +359,8 @@ impl Protocol for TreeElection {
     type Command = Command;
     type Notice = Notice;
 
-    fn on_command(
-        &mut self,
-        Command::Elect: Command,
-        fx: &mut impl Effects<Self>,
-    ) -> Result<(), Refused> {
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        command.only_elect()?;
         self.wait_no_more(fx);
         self.phase = Phase::Listens;
         self.reset = self.reset.saturating_add(1);
@@ -374,8 +393,14 @@ impl Protocol for TreeElection {
         }
     }
 
-    /// What is known of every port, and of every neighbour the reset in which it last asked.
     fn state(&self) -> NodeState {
+        self.state_with((0..self.links.len()).map(|it| self.port(it)))
+    }
+}
+
+impl TreeElection {
+    /// What is known of every port, and of every neighbour the reset in which it last asked.
+    pub(super) fn state_with(&self, ports: impl Iterator<Item = &'static str>) -> NodeState {
         let (phase, peer) = match self.phase {
             Phase::Listens => ("listens", None),
             Phase::Gathers => ("gathers", None),
@@ -389,7 +414,7 @@ impl Protocol for TreeElection {
             .with("phase", phase)
             .with("parent", peer)
             .with("reset", self.reset)
-            .with("ports", StateValue::vector((0..self.links.len()).map(|it| self.port(it))))
+            .with("ports", StateValue::vector(ports))
             .with("asked by", StateValue::list(asked.map(|(&peer, &reset)| (peer, reset))))
     }
 }

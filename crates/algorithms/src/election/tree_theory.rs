@@ -2,10 +2,12 @@
 
 use core::time::Duration;
 
+use vorrang_protocol::NodeId;
+
 use super::card::Setting;
 use crate::card::Span;
 use crate::setup::{Acknowledge, Contention};
-use crate::topology::measure::shape_of;
+use crate::topology::measure::{distances, shape_of};
 
 /// Whether two contend, where that is certain. If all messages take the same time, they come in
 /// from the leaves: where one node is in the middle those from both sides come together, and it
@@ -80,6 +82,43 @@ pub(super) fn duration(at: &Setting) -> Span {
     }
 }
 
+/// A setting in which all begin at once, or else only as a bus reset reaches them: then it is not
+/// certain who is first.
+fn reset(at: &Setting) -> Setting {
+    let all_call = at.initiators.len() == at.nodes() as usize;
+    Setting { lockstep: at.lockstep && all_call, ..at.clone() }
+}
+
+/// Callers tell all neighbours of the bus reset, others all but one; then there is an election.
+pub(super) fn bus_messages(at: &Setting) -> Span {
+    let ends = 2 * (at.nodes() - 1);
+    let joins = at.nodes() - at.initiators.len() as u32;
+    let news = f64::from(ends - joins);
+    let election = messages(&reset(at));
+    let plain = Span::between(election.low + news, election.high + news);
+    match election.typical {
+        Some(typical) => plain.typically(typical + news),
+        None => plain,
+    }
+}
+
+/// If all call, nobody waits for the news. Else the farthest node hears of it last, and has to ask
+/// or to be asked.
+pub(super) fn bus_duration(at: &Setting) -> Span {
+    let Ok(tree) = at.setup.topology.tree(at.setup.group) else {
+        return Span::between(0.0, f64::INFINITY);
+    };
+    if at.initiators.len() == at.nodes() as usize {
+        return duration(at);
+    }
+    let nearest = |id: NodeId| {
+        let far = distances(&tree, id);
+        at.initiators.iter().filter_map(|caller| far[caller.index()]).min()
+    };
+    let farthest = at.setup.group.members().filter_map(nearest).max().unwrap_or(0);
+    Span::between(f64::from(farthest) + 1.0, f64::INFINITY)
+}
+
 #[cfg(test)]
 mod tests {
     use vorrang_protocol::Group;
@@ -126,6 +165,24 @@ mod tests {
         assert_eq!(messages(&at("line", 1, 0, Contention::Wait)), Span::exactly(0.0));
         let slow = Setting { lockstep: false, ..at("star", 9, 1, Contention::Id) };
         assert_eq!(messages(&slow), Span::between(16.0, 17.0));
+    }
+
+    #[test]
+    fn a_bus_reset_goes_over_every_cable_and_twice_where_both_ends_begin_it() {
+        let mut star = at("star", 9, 1, Contention::Wait);
+        assert_eq!(bus_messages(&star), Span::exactly(16.0 + 16.0), "all call");
+        assert_eq!(bus_duration(&star), duration(&star));
+        star.initiators = alloc::vec![NodeId(3)];
+        assert_eq!(bus_messages(&star).low as u32, 16 + 8);
+        assert_eq!(bus_duration(&star).low as u32, 3, "to the centre, to a leaf, and an answer");
+        let mut line = at("line", 4, 0, Contention::Id);
+        line.initiators = alloc::vec![NodeId(0), NodeId(3)];
+        assert_eq!(bus_messages(&line), Span::exactly(7.0 + 4.0), "3 cables, one of them twice");
+        let one = at("line", 1, 0, Contention::Wait);
+        assert_eq!(
+            (bus_messages(&one), bus_duration(&one)),
+            (Span::exactly(0.0), Span::exactly(0.0))
+        );
     }
 
     #[test]

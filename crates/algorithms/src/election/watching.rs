@@ -152,7 +152,7 @@ impl<P: Watched> Watching<P> {
     ) -> T {
         let mut told = Vec::new();
         let done = act(&mut self.election, &mut Through { fx, told: &mut told });
-        for Notice::Leader(leader) in told {
+        for leader in told.into_iter().filter_map(Notice::leader) {
             fx.notify(Notice::Leader(leader));
             self.follow(leader, fx);
         }

@@ -26,9 +26,15 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     }
 
     /// The members that seem to be there, lowest first.
-    pub(super) fn active(&self) -> impl Iterator<Item = NodeId> + '_ {
+    pub(super) fn heard(&self) -> impl Iterator<Item = NodeId> + '_ {
         let is_there = |it: &&Member| !self.is_over(**it) && !self.suspects.contains(it.node);
         self.last.view.members.iter().filter(is_there).map(|it| it.node)
+    }
+
+    /// Those of them that are not [left out](Self::left_out).
+    pub(super) fn active(&self) -> impl Iterator<Item = NodeId> + '_ {
+        let left_out = self.left_out();
+        self.heard().filter(move |&it| !left_out.contains(it))
     }
 
     /// Whether this node is the coordinator of the view change: the lowest member that is not
@@ -39,7 +45,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         if self.inside.is_some() {
             return self.active().next() == Some(self.me);
         }
-        if self.forgets {
+        // Before the first view there is none to follow: it is founded.
+        if self.forgets || self.last.view.id == 0 {
             return false;
         }
         let is_gone =
@@ -50,9 +57,11 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
 
     /// The members of the next view, if nothing changes.
     fn next_members(&self) -> Vec<Member> {
+        let left_out = self.left_out();
+        let is_missing = |node| self.suspects.contains(node) || left_out.contains(node);
         let stays = |it: &&Member| match self.peers.get(&it.node) {
             _ if it.node == self.me => self.wants && self.inside.is_some(),
-            _ if self.suspects.contains(it.node) => false,
+            _ if is_missing(it.node) => false,
             Some(peer) => peer.incarnation <= it.incarnation && !peer.wants_out,
             None => true,
         };
@@ -64,7 +73,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
                 .view
                 .incarnation_of(node)
                 .is_none_or(|incarnation| incarnation < peer.incarnation);
-            if is_newer && !peer.wants_out && !self.suspects.contains(node) {
+            if is_newer && !peer.wants_out && !is_missing(node) {
                 next.push(member);
             }
         }
@@ -170,22 +179,30 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
     }
 
-    /// Proposes what comes next, once all that are there have stopped, if they are enough.
-    fn propose(&mut self, again: bool, fx: &mut impl Effects<Self>) {
-        if !self.awaited().is_empty() {
-            return;
-        }
+    /// Whether those that it hears, and that hear each other, are enough to go on. While it is not
+    /// so, no view can follow as far as this node knows.
+    pub fn has_majority(&self) -> bool {
         let voters = self.voters();
         let here: NodeSet = if self.forgets {
             self.active().collect()
         } else {
-            voters.iter().copied().filter(|&it| !self.suspects.contains(it)).collect()
+            let left_out = self.left_out();
+            let is_here = |it: &NodeId| !self.suspects.contains(*it) && !left_out.contains(*it);
+            voters.iter().copied().filter(is_here).collect()
         };
-        let is_done = self.inside.as_ref().is_some_and(|it| it.has_proposed) && !again;
-        if is_done || !D::suffices(&voters, &here) || self.next_members().is_empty() {
+        D::suffices(&voters, &here)
+    }
+
+    /// Proposes what comes next, once all that are there have stopped, if they are enough.
+    fn propose(&mut self, again: bool, fx: &mut impl Effects<Self>) {
+        if !self.awaited().is_empty() || self.is_unsure() {
             return;
         }
-        let (number, value) = (self.last.view.id, self.next());
+        let is_done = self.inside.as_ref().is_some_and(|it| it.has_proposed) && !again;
+        if is_done || !self.has_majority() || self.next_members().is_empty() {
+            return;
+        }
+        let (number, voters, value) = (self.last.view.id, self.voters(), self.next());
         if let Some(inside) = &mut self.inside {
             inside.has_proposed = true;
         }
@@ -202,7 +219,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             let gone = self.last.view.nodes().collect();
             return Install { gone, ..Install::first(view) };
         };
-        let counts = |node: NodeId| self.active().any(|it| it == node);
+        let active: NodeSet = self.active().collect();
+        let counts = |node: NodeId| active.contains(node);
         let reports = inside.reports.iter().filter(|&(&node, _)| counts(node));
         let (base, log) = log::cut(reports.clone().map(|(_, report)| report));
         let infos = reports.map(|(&of, report)| Info {
@@ -210,8 +228,9 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             upto: report.base + report.entries.len() as u32,
             info: report.info.clone(),
         });
-        let is_gone = |it: &&Member| !self.is_over(**it) && !counts(it.node);
-        let gone = self.last.view.members.iter().filter(is_gone).map(|it| it.node).collect();
+        // Whoever did not report in the life that the view has, replaced by another life or not:
+        // that another process has begun under its number does not end the first one.
+        let gone = self.last.view.nodes().filter(|&it| !counts(it)).collect();
         Install { view, base, log, infos: infos.collect(), gone }
     }
 
@@ -247,7 +266,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             Some(number) if number < self.last.view.id => {
                 fx.send(from, Message::NewView(self.last.clone()));
             }
-            Some(number) if !self.may_vote(number) => {}
+            Some(number) if !self.may_vote(number) || !self.is_heeded(from) => {}
             _ => self.decide(fx, |decision, lift| decision.on_message(from, message, lift)),
         }
     }
@@ -268,6 +287,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             }
         }
         self.last = install;
+        self.claims.settle();
         let (view, id) = (&self.last.view, self.last.view.id);
         self.peers.retain(|&node, peer| match view.incarnation_of(node) {
             Some(incarnation) => *peer > (super::views::Peer { incarnation, wants_out: false }),
@@ -308,7 +328,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
                         self.early.insert((from, message));
                     }
                 }
-                Message::Status(status) => self.on_status(from, status, fx),
+                Message::Status(status) => self.on_standing(from, status, false, fx),
                 Message::NewView(_) | Message::Decision(_) => {}
             }
         }

@@ -47,6 +47,16 @@ pub enum Decided<V> {
 pub trait Decision<V: Data>:
     Protocol<Command = Decide<V>, Notice = Decided<V>, Timer = Never>
 {
+    /// What it has on stable storage.
+    type Votes: Data;
+
+    /// The same.
+    fn votes(&self) -> &Self::Votes;
+
+    /// This one with what it had there before a crash.
+    #[must_use]
+    fn with_votes(self, votes: Self::Votes) -> Self;
+
     /// One that has never decided anything.
     fn new(me: NodeId) -> Self;
 

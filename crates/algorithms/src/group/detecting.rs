@@ -7,9 +7,9 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::num::NonZeroU32;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vorrang_protocol::{
-    Data, Delay, Effects, GroupView, NodeId, NodeState, Protocol, Refused, StateValue,
+    Data, Delay, Effects, GroupHealth, GroupView, NodeId, NodeState, Protocol, Refused, StateValue,
 };
 
 use super::input::Input;
@@ -160,6 +160,22 @@ where
 
     fn group_view(&self) -> Option<GroupView> {
         self.above.group_view()
+    }
+
+    fn group_health(&self) -> Option<GroupHealth> {
+        self.above.group_health()
+    }
+
+    fn lease(&self) -> Option<Self::Timer> {
+        self.above.lease().map(Timer::Above)
+    }
+
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.above.store(serializer)
+    }
+
+    fn restore<'de, D: Deserializer<'de>>(self, stored: D) -> Result<Self, D::Error> {
+        Ok(Self { above: self.above.restore(stored)?, ..self })
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

@@ -55,4 +55,10 @@ impl<M: Suspecting> Monitor for Fed<M> {
     fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
         self.0.on_heal(sides);
     }
+    fn on_link_cut(&mut self, from: NodeId, to: NodeId) {
+        self.0.on_link_cut(from, to);
+    }
+    fn on_link_mended(&mut self, from: NodeId, to: NodeId) {
+        self.0.on_link_mended(from, to);
+    }
 }

@@ -103,6 +103,14 @@ impl<F: Misjudges> Protocol for Misjudging<F> {
 }
 
 impl<F: Misjudges> Decision<Value> for Misjudging<F> {
+    type Votes = <Synod<Value> as Decision<Value>>::Votes;
+
+    fn votes(&self) -> &Self::Votes {
+        self.synod.votes()
+    }
+    fn with_votes(self, votes: Self::Votes) -> Self {
+        if F::FORGETS { self } else { Self { synod: self.synod.with_votes(votes), ..self } }
+    }
     fn new(me: NodeId) -> Self {
         Self { synod: Synod::new(me), how: PhantomData }
     }
@@ -227,6 +235,7 @@ impl StaleView {
                     node.leader = Some(stale);
                     fx.notify(election::Notice::Leader(stale));
                 }
+                Effect::Notify(notice @ election::Notice::Reset(_)) => fx.notify(notice),
             }
         }
     }

@@ -3,7 +3,8 @@
 
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Data, Effects, Group, NodeId};
+use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+use vorrang_protocol::{Data, Effects, Group, GroupHealth, NodeId, NodeSet};
 
 use super::decision::Decision;
 use super::message::{Install, Message};
@@ -19,6 +20,9 @@ pub struct Founding {
     pub view: u64,
     /// The nodes.
     pub founders: Vec<NodeId>,
+    /// For how many heartbeats the lowest waits before: so that members of a group that is still
+    /// there, whose addresses those do not know who have forgotten all, can find them.
+    pub patience: u32,
 }
 
 impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
@@ -40,6 +44,14 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             last: Install::first(View::NONE),
             ..Self::new(me, universe, &[me])
         }
+    }
+
+    /// A node with stable storage that has never been in a group: as a
+    /// [forgetful](Self::forgetful) one, it comes in when it asks to, but the founders vote, in
+    /// whatever incarnation, and found the group once. Whoever else is a member has no vote, so
+    /// that it does not matter whether its storage outlives it.
+    pub fn remembering(me: NodeId, universe: Group, incarnation: u64, founding: Founding) -> Self {
+        Self { forgets: false, ..Self::forgetful(me, universe, incarnation, Some(founding)) }
     }
 
     /// The same, and it wants to be a member from the start.
@@ -74,6 +86,33 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         Self { incarnation, wants: self.wants, founding, last, ..fresh }
     }
 
+    /// Whether a node is asked to vote.
+    pub(super) fn has_vote(&self, node: NodeId) -> bool {
+        if self.forgets {
+            return self.last.view.incarnation_of(node).is_some();
+        }
+        self.founding.as_ref().is_none_or(|founding| founding.founders.contains(&node))
+    }
+
+    /// Writes what is on stable storage.
+    pub(super) fn stored<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self { incarnation, wants, last, decision, .. } = self;
+        (incarnation, wants, last, decision.votes()).serialize(serializer)
+    }
+
+    /// This fresh node with what was there before a crash.
+    pub(super) fn with_stored<'de, R: Deserializer<'de>>(
+        self,
+        stored: R,
+    ) -> Result<Self, R::Error> {
+        let (incarnation, wants, last, votes) =
+            <(u64, bool, Install<B, I>, D::Votes)>::deserialize(stored)?;
+        // A clock may say more, and never counts if it says less.
+        let incarnation = self.incarnation.max(incarnation + 1);
+        let decision = self.decision.with_votes(votes);
+        Ok(Self { incarnation, wants, last, decision, ..self })
+    }
+
     /// Whether it may promise and vote: without stable storage only as the member that the view
     /// has, since an earlier life of this node may have voted.
     pub(super) fn may_vote(&self, number: u64) -> bool {
@@ -81,15 +120,59 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         !self.forgets || (number == view.id && view.has(self.itself()))
     }
 
+    /// Whether enough of those are there who vote on the successor of the newest view.
+    pub fn health(&self) -> GroupHealth {
+        let (view, voters) = (&self.last.view, self.voters());
+        let is_lost = |node: &NodeId| {
+            let incarnation = view.incarnation_of(*node);
+            let member = incarnation.map(|incarnation| Member { node: *node, incarnation });
+            self.forgets && member.is_some_and(|member| self.is_over(member))
+        };
+        let lost: NodeSet = voters.iter().copied().filter(is_lost).collect();
+        let is_suspected = |node: &NodeId| self.suspects.contains(*node) && !lost.contains(*node);
+        let known = view.nodes().chain(voters.iter().copied());
+        let suspected: NodeSet = known.filter(is_suspected).collect();
+        let left: NodeSet = voters.iter().copied().filter(|it| !lost.contains(*it)).collect();
+        let here: NodeSet = left.iter().filter(|it| !suspected.contains(*it)).collect();
+        GroupHealth {
+            has_majority: D::suffices(&voters, &here),
+            may_recover: D::suffices(&voters, &left),
+            is_stable: !self.forgets,
+            voters: voters.into_iter().collect(),
+            suspected,
+            lost,
+        }
+    }
+
+    /// With every heartbeat: founds the group, if it has waited for long enough.
+    pub(super) fn found_in_time(&mut self, fx: &mut impl Effects<Self>) {
+        if let Some(founding) = &mut self.founding {
+            founding.patience = founding.patience.saturating_sub(1);
+        }
+        self.found(fx);
+    }
+
     /// Founds the group, if this node is to, all founders are up, and no member is left of any
-    /// other group that is known: all its members have begun other incarnations since.
+    /// other group that is known: all its members have begun other incarnations since. A first
+    /// start and a restart look alike to a node that forgets: so the view begins as after a crash
+    /// of members that may still be inside by their leases.
     pub(super) fn found(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(Founding { view, founders }) = self.founding.as_ref().filter(|_| self.wants)
-        else {
+        let is_ripe = |it: &&Founding| self.wants && it.patience == 0;
+        let Some(Founding { view, founders, .. }) = self.founding.as_ref().filter(is_ripe) else {
             return;
         };
         let is_left = self.last.view.members.iter().any(|&it| !self.is_over(it));
-        if is_left || *view <= self.last.view.id || founders.iter().min() != Some(&self.me) {
+        // With stable storage the successor of every view but the first is voted on.
+        let is_founded = !self.forgets && self.last.view.id > 0;
+        // Another is in a view that is not known here yet, and will tell.
+        let is_in_one = |(_, it): &(NodeId, _)| matches!(it, Message::Status(_));
+        let is_told = self.early.iter().any(is_in_one);
+        if is_left
+            || is_founded
+            || is_told
+            || *view <= self.last.view.id
+            || founders.iter().min() != Some(&self.me)
+        {
             return;
         }
         let others = founders.iter().filter(|&&it| it != self.me);
@@ -100,9 +183,151 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         let Some(mut members) = lives.collect::<Option<Vec<Member>>>() else { return };
         members.push(self.itself());
         members.sort_unstable();
-        let first = Install::first(View { id: *view, members });
+        let gone = founders.clone();
+        let first = Install { gone, ..Install::first(View { id: *view, members }) };
         let others = first.view.nodes().filter(|&node| node != self.me);
         fx.broadcast(others, Message::NewView(first.clone()));
         self.install(first, fx);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::boxed::Box;
+
+    use vorrang_protocol::{Digest, Effect, Outbox, Protocol};
+
+    use super::*;
+    use crate::group::Payload;
+    use crate::group::input::Input;
+    use crate::group::synod::Synod;
+    use crate::group::views::{Ask, Told};
+
+    type Node = Views<Payload, Digest, Synod<Install<Payload, Digest>>>;
+    type Flight = Vec<(NodeId, NodeId, <Node as Protocol>::Message)>;
+
+    /// Of four nodes the first three are to found a group.
+    fn node(id: NodeId, patience: u32, makes: fn(NodeId, Group, u64, Founding) -> Node) -> Node {
+        let founders = [0, 1, 2].map(NodeId).to_vec();
+        makes(id, Group::of(4), 0, Founding { view: 1000, founders, patience }).joining()
+    }
+
+    fn beat(nodes: &mut [Node], flight: &mut Flight) {
+        for node in nodes.iter_mut() {
+            let beat = |node: &mut Node, fx: &mut _| node.on_command(Input::Beat, fx).unwrap();
+            happens(node, flight, Box::new(beat));
+        }
+        while !flight.is_empty() {
+            let (from, to, message) = flight.remove(0);
+            let Some(node) = nodes.iter_mut().find(|it| it.me == to) else { continue };
+            happens(node, flight, Box::new(move |node, fx| node.on_message(from, message, fx)));
+        }
+    }
+
+    type Act<'a> = Box<dyn FnOnce(&mut Node, &mut Outbox<Node>) + 'a>;
+
+    /// Its application blocks as soon as it is told to.
+    fn happens(node: &mut Node, flight: &mut Flight, act: Act<'_>) {
+        let mut fx = Outbox::default();
+        act(node, &mut fx);
+        for effect in fx.take() {
+            match effect {
+                Effect::Send { to, message } => flight.push((node.me, to, message)),
+                Effect::Notify(Told::Block) => {
+                    let ok = Input::Ask(Ask::BlockOk(Digest(0)));
+                    let block = |node: &mut Node, fx: &mut _| node.on_command(ok, fx).unwrap();
+                    happens(node, flight, Box::new(block));
+                }
+                Effect::Notify(Told::Deliver(_) | Told::Installed { .. } | Told::Out) => {}
+                Effect::SetTimer { timer, .. } | Effect::CancelTimer(timer) => match timer {},
+            }
+        }
+    }
+
+    fn views(nodes: &[Node]) -> Vec<u64> {
+        nodes.iter().map(|it| it.view().id).collect()
+    }
+
+    fn remembers(me: NodeId, of: Group, life: u64, founding: Founding) -> Node {
+        Node::remembering(me, of, life, founding)
+    }
+
+    fn forgets(me: NodeId, of: Group, life: u64, founding: Founding) -> Node {
+        Node::forgetful(me, of, life, Some(founding))
+    }
+
+    #[test]
+    fn founders_wait_and_do_not_found_beside_a_group_that_is_there() {
+        let mut nodes: Vec<Node> = (0..3).map(|id| node(NodeId(id), 4, forgets)).collect();
+        let mut flight = Flight::new();
+        for _ in 0..2 {
+            beat(&mut nodes, &mut flight);
+            assert_eq!(views(&nodes), [0, 0, 0], "they wait");
+        }
+        // One that they did not know is in a view.
+        let mut fourth = node(NodeId(3), 0, forgets);
+        fourth.last = Install::first(View { id: 7, members: [fourth.itself()].to_vec() });
+        fourth.on_start(&mut Outbox::default());
+        nodes.push(fourth);
+        for _ in 0..4 {
+            beat(&mut nodes, &mut flight);
+        }
+        let ids = views(&nodes);
+        assert!(ids.iter().all(|&id| id == ids[0] && (8..100).contains(&id)), "{ids:?}");
+    }
+
+    #[test]
+    fn with_storage_a_group_is_founded_once_and_all_founders_vote_in_any_life() {
+        let mut nodes: Vec<Node> = (0..3).map(|id| node(NodeId(id), 0, remembers)).collect();
+        let mut flight = Flight::new();
+        beat(&mut nodes, &mut flight);
+        beat(&mut nodes, &mut flight);
+        assert_eq!(views(&nodes), [1000; 3]);
+        nodes.push(node(NodeId(3), 0, remembers));
+        for _ in 0..3 {
+            beat(&mut nodes, &mut flight);
+        }
+        assert!(nodes.iter().all(Node::is_inside), "{:?}", views(&nodes));
+        assert_eq!(nodes[3].voters(), [0, 1, 2].map(NodeId), "who joins has no vote");
+        let before = nodes[0].view().id;
+        // All crash at once; what they are to found has a larger number by now.
+        for node in &mut nodes {
+            let founding = node.founding.clone().map(|it| Founding { view: 1_000_000, ..it });
+            let fresh = remembers(node.me, node.universe, 0, founding.unwrap());
+            let restored = node.after_crash(fresh);
+            node.clone_from(&restored);
+            node.on_restart(&mut Outbox::default());
+        }
+        for _ in 0..4 {
+            beat(&mut nodes, &mut flight);
+        }
+        let ids = views(&nodes);
+        assert!(nodes.iter().all(Node::is_inside), "{ids:?}");
+        assert!((before + 1..before + 9).contains(&ids[0]), "the same group: {ids:?}");
+    }
+
+    #[test]
+    fn a_group_knows_whether_enough_are_left() {
+        let mut nodes: Vec<Node> = (0..3).map(|id| node(NodeId(id), 0, forgets)).collect();
+        let mut flight = Flight::new();
+        beat(&mut nodes, &mut flight);
+        beat(&mut nodes, &mut flight);
+        let mut fx = Outbox::default();
+        let set = |ids: &[u32]| ids.iter().copied().map(NodeId).collect::<NodeSet>();
+        let well = nodes[2].health();
+        assert!(well.has_majority && well.may_recover && well.voters == set(&[0, 1, 2]));
+        nodes[2].on_command(Input::Suspect(NodeId(0)), &mut fx).unwrap();
+        nodes[2].on_command(Input::Suspect(NodeId(3)), &mut fx).unwrap();
+        assert!(nodes[2].health().has_majority);
+        assert_eq!(nodes[2].health().suspected, set(&[0]), "nobody has the place of 3");
+        nodes[2].on_command(Input::Suspect(NodeId(1)), &mut fx).unwrap();
+        let cut_off = nodes[2].health();
+        assert!(!cut_off.has_majority && cut_off.may_recover, "{cut_off:?}");
+        for node in [0, 1].map(NodeId) {
+            let peer = super::super::views::Peer { incarnation: 99, wants_out: false };
+            nodes[2].peers.insert(node, peer);
+        }
+        let over = nodes[2].health();
+        assert!(!over.has_majority && !over.may_recover && over.lost == set(&[0, 1]), "{over:?}");
     }
 }

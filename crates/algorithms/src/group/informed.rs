@@ -5,6 +5,7 @@
 
 use core::fmt;
 
+use serde::{Deserializer, Serializer};
 use vorrang_protocol::{Data, Effects, Group, NodeId, NodeState, Protocol, Refused, Relay};
 
 use super::detecting::{Detecting, Through, Timer};
@@ -129,6 +130,22 @@ where
             Self::ByHeartbeats(node) => node.state(),
             Self::ByOthers { machine, .. } => machine.state(),
         }
+    }
+
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::ByHeartbeats(node) => node.store(serializer),
+            Self::ByOthers { machine, .. } => machine.store(serializer),
+        }
+    }
+
+    fn restore<'de, D: Deserializer<'de>>(self, stored: D) -> Result<Self, D::Error> {
+        Ok(match self {
+            Self::ByHeartbeats(node) => Self::ByHeartbeats(node.restore(stored)?),
+            Self::ByOthers { me, group, machine } => {
+                Self::ByOthers { me, group, machine: machine.restore(stored)? }
+            }
+        })
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

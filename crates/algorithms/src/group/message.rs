@@ -7,6 +7,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Data, NodeId};
 
+use super::list;
 use super::view::View;
 use crate::layer::kinds::{MOST_KINDS, with};
 
@@ -54,7 +55,7 @@ pub enum Message<B, I, M> {
 }
 
 /// How a node stands.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Status {
     /// In which life it is. Earlier ones are over.
     pub incarnation: u64,
@@ -64,6 +65,8 @@ pub struct Status {
     pub view: u64,
     /// How far it has come in that view, if it belongs to it.
     pub inside: Option<Progress>,
+    /// The nodes that it cannot hear, lowest first.
+    pub misses: Vec<NodeId>,
 }
 
 /// How far a node has come in its view.
@@ -112,7 +115,9 @@ pub struct Install<B, I> {
     pub log: Vec<Entry<B>>,
     /// The transferred states of the members that go on.
     pub infos: Vec<Info<I>>,
-    /// Members of the view before of which nothing is known: they may not know that it has ended.
+    /// Members of the view before that have not reported in the life that it has: they may not
+    /// know that it has ended, though another life may have begun under their number. Where a
+    /// group is founded, the founders: of a group that they have forgotten a member may be left.
     pub gone: Vec<NodeId>,
 }
 
@@ -224,13 +229,14 @@ impl<B: Data, I: Data, M: vorrang_protocol::Message> fmt::Display for Message<B,
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { incarnation, wants, view, inside } = self;
+        let Self { incarnation, wants, view, inside, misses } = self;
         write!(f, "life {incarnation}, {}, view {view}", if *wants { "in" } else { "out" })?;
         match inside {
-            Some(Progress { upto, is_frozen: false }) => write!(f, " + {upto}"),
-            Some(Progress { upto, is_frozen: true }) => write!(f, " + {upto}, blocked"),
-            None => Ok(()),
+            Some(Progress { upto, is_frozen: false }) => write!(f, " + {upto}")?,
+            Some(Progress { upto, is_frozen: true }) => write!(f, " + {upto}, blocked")?,
+            None => {}
         }
+        if misses.is_empty() { Ok(()) } else { write!(f, ", misses {}", list(misses)) }
     }
 }
 

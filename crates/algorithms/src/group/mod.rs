@@ -9,6 +9,8 @@
 
 pub mod card;
 mod change;
+mod claims;
+mod cover;
 pub mod decision;
 pub mod detecting;
 pub mod fed;
@@ -16,6 +18,7 @@ pub mod flaws;
 pub mod forgetful;
 pub mod informed;
 pub mod input;
+mod left_out;
 pub mod locks;
 mod log;
 pub mod message;
@@ -24,6 +27,7 @@ pub mod replica;
 mod shown;
 pub mod spec;
 pub mod synod;
+mod trust;
 pub mod view;
 pub mod view_leader;
 pub mod views;

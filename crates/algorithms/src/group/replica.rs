@@ -3,6 +3,7 @@
 
 use alloc::vec::Vec;
 
+use serde::{Deserializer, Serializer};
 use vorrang_protocol::{Digest, Effects, Lift, NodeId, NodeState, Protocol, Refused};
 
 use super::input::Input;
@@ -141,6 +142,14 @@ impl<C: HasViews> Protocol for Replica<C> {
     /// The replica is the digest of what it was told.
     fn state(&self) -> NodeState {
         self.views.state().with("replica", self.state.0)
+    }
+
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.views.store(serializer)
+    }
+
+    fn restore<'de, D: Deserializer<'de>>(self, stored: D) -> Result<Self, D::Error> {
+        Ok(Self { views: self.views.restore(stored)?, ..self })
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

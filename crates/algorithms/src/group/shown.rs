@@ -25,6 +25,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             .with("wants in", self.wants)
             .with("incarnation", self.incarnation)
             .with("suspects", &self.suspects)
+            .and(self.claims.state())
             .with("others", StateValue::list(peers))
             .with("for next view", StateValue::list(self.queue.iter().map(|it| payload(it))))
             .with("of later views", StateValue::list(early))

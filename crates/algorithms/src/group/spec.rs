@@ -278,7 +278,9 @@ impl Synchrony {
             newest.incarnation_of(at).is_some() && self.nodes[at.index()].inside.is_some()
         };
         let has_state = up.iter().any(is_in) || newest.nodes().all(|it| up.contains(it));
-        let is_fine = !self.is_cut_off && has_state && (!self.is_told || up.iter().all(is_right));
+        // Which end of a link that is cut goes on is not said.
+        let is_whole = !self.is_cut_off && !self.cuts.has_cut_links();
+        let is_fine = is_whole && has_state && (!self.is_told || up.iter().all(is_right));
         let wanting: Vec<NodeId> = up.iter().filter(|it| self.nodes[it.index()].wants).collect();
         (is_fine && !wanting.is_empty()).then_some((up, wanting))
     }
@@ -383,6 +385,13 @@ impl Monitor for Synchrony {
 
     fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
         self.cuts.on_heal(sides);
+    }
+
+    fn on_link_cut(&mut self, from: NodeId, to: NodeId) {
+        self.cuts.on_link_cut(from, to);
+    }
+    fn on_link_mended(&mut self, from: NodeId, to: NodeId) {
+        self.cuts.on_link_mended(from, to);
     }
 }
 

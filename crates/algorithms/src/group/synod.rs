@@ -116,8 +116,8 @@ pub struct Synod<V> {
 }
 
 /// The promise and the vote of a node.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Vote<V> {
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Vote<V> {
     /// It takes part in no lower ballot.
     promised: Option<Ballot>,
     accepted: Option<(Ballot, V)>,
@@ -353,6 +353,16 @@ impl<V: Data> Protocol for Synod<V> {
 }
 
 impl<V: Data> Decision<V> for Synod<V> {
+    type Votes = BTreeMap<u64, Vote<V>>;
+
+    fn votes(&self) -> &Self::Votes {
+        &self.votes
+    }
+
+    fn with_votes(self, votes: Self::Votes) -> Self {
+        Self { votes, ..self }
+    }
+
     fn new(me: NodeId) -> Self {
         Self { me, votes: BTreeMap::new(), attempt: None }
     }

@@ -7,6 +7,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{NodeId, NodeSet};
 
+use super::cover::fewest;
 use crate::partition::Cuts;
 
 /// A member: a node in one of its lives. A node that comes up again, or comes back after it was
@@ -91,11 +92,22 @@ pub fn is_primary(all: &[NodeId], present: &NodeSet) -> bool {
     2 * here > all.len() || (2 * here == all.len() && has_first)
 }
 
-/// The live nodes that can hear each other and are more than half of so many: the majority side of
-/// a partition, which can go on from any last view.
+/// The live nodes on one side of a partition, if they are more than half of so many: they can go on
+/// from any last view. Of links that are cut between them see [`unharmed`].
 pub fn majority_side(all: usize, up: &NodeSet, cuts: &Cuts) -> Option<NodeSet> {
-    let side = |one: NodeId| up.iter().filter(move |&other| cuts.can_hear(one, other)).collect();
+    let side =
+        |one: NodeId| up.iter().filter(move |&other| cuts.is_on_one_side(one, other)).collect();
     up.iter().map(side).find(|side: &NodeSet| 2 * side.len() > all)
+}
+
+/// Those of the nodes of one side that hear and are heard by all of them: if most of so many go on
+/// where links are cut, these do, whichever of the others do. None if too few hear each other.
+pub fn unharmed(all: usize, side: &NodeSet, cuts: &Cuts) -> Option<NodeSet> {
+    let nodes: Vec<NodeId> = side.iter().collect();
+    let gone = fewest(&nodes, |one, other| !cuts.can_hear(one, other));
+    let is_unharmed = |one: &NodeId| side.iter().all(|other| cuts.can_hear(*one, other));
+    let enough = 2 * (side.len() - gone.len()) > all;
+    enough.then(|| side.iter().filter(is_unharmed).collect())
 }
 
 #[cfg(test)]
@@ -127,6 +139,19 @@ mod tests {
         cuts.on_cut(&[[0, 1].map(NodeId).to_vec()]);
         assert_eq!(majority_side(5, &set(&[0, 1, 2, 3, 4]), &cuts), Some(set(&[2, 3, 4])));
         assert_eq!(majority_side(5, &set(&[0, 1, 2, 3]), &cuts), None);
+    }
+
+    #[test]
+    fn where_a_link_is_cut_those_go_on_that_hear_all_others() {
+        let set = |ids: &[u32]| ids.iter().copied().map(NodeId).collect::<NodeSet>();
+        let (mut cuts, five) = (Cuts::NONE, set(&[0, 1, 2, 3, 4]));
+        assert_eq!(unharmed(5, &five, &cuts), Some(five.clone()));
+        cuts.on_link_cut(NodeId(1), NodeId(2));
+        assert_eq!(majority_side(5, &five, &cuts), Some(five.clone()));
+        assert_eq!(unharmed(5, &five, &cuts), Some(set(&[0, 3, 4])));
+        cuts.on_link_cut(NodeId(3), NodeId(4));
+        assert_eq!(unharmed(5, &five, &cuts), Some(set(&[0])));
+        assert_eq!(unharmed(5, &set(&[1, 2, 3, 4]), &cuts), None, "two of five");
     }
 
     #[test]

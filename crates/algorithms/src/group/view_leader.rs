@@ -21,6 +21,8 @@
 //! | messages | N(N − 1) heartbeats in every period; after a crash 3(M − 1) + 2(N − 1), and a few |
 //! | duration | a period and 2T at most until it is noticed, then 5T, or 7T if node 0 is down |
 //!
+//! More is said if a period is shorter than a view change, 5T, or messages are not in step.
+//!
 //! **Assumes** that a message takes no longer than a known time, and that none is lost or doubled;
 //! nodes may crash and come up again, as long as a majority is up. Then nobody is suspected
 //! wrongly. Where messages are late a leader may be excluded that is up: it learns that when it
@@ -108,9 +110,10 @@ impl ViewLeader {
     }
 }
 
-/// A heartbeat may be late by as much as a message may take: then nobody is suspected wrongly.
+/// A heartbeat may be late by as much as a message may take: then nobody is suspected wrongly, and
+/// nothing that was learned need be forgotten.
 fn timely(setup: &Setup) -> Setup {
-    Setup { margin: setup.within, ..setup.clone() }
+    Setup { margin: setup.within, margin_halves_after: None, ..setup.clone() }
 }
 
 impl Protocol for ViewLeader {
@@ -125,11 +128,8 @@ impl Protocol for ViewLeader {
 
     /// Whoever asks is told what the view says, now or when there is one. If the leader is down,
     /// the next view will say so.
-    fn on_command(
-        &mut self,
-        Command::Elect: Command,
-        fx: &mut impl Effects<Self>,
-    ) -> Result<(), Refused> {
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        command.only_elect()?;
         self.tell(fx);
         Ok(())
     }
@@ -174,7 +174,7 @@ pub static CARD: Card = Card {
     citation: "after Birman and Joseph, SOSP 1987",
     assumes: Assumes::TIMELY,
     takes: &[Parameter::Within, Parameter::Late, Parameter::Beat],
-    terms: Terms { receipts: &["STATUS"], settles: Some(settling), ..Terms::PLAIN },
+    terms: Terms { majority: true, receipts: &["STATUS"], settles: Some(settling), ..Terms::PLAIN },
     theory: &[COUNTED.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,
     source: include_str!("view_leader.rs"),
@@ -186,12 +186,16 @@ fn settling(setup: &Setup) -> Duration {
 
 /// Nothing without a crash: all begin with a view. After one: FLUSH and `FLUSH_OK` between those
 /// that are up, ACCEPT to all and ACCEPTED, NEWVIEW to all; and once more to each whose heartbeat
-/// crosses that.
+/// crosses that. Of these each sends one at most if no two heartbeats of a node fall into the 5T
+/// that a view change takes; if they do, or messages take less than the time that a node reckons
+/// with, or `--late` has it wait, more may be said again, and there is no bound here.
 fn messages(at: &Setting) -> Span {
+    let is_quick = at.setup.beat >= at.setup.within.saturating_mul(5);
+    let as_reckoned = at.lockstep && at.setup.late.is_zero() && is_quick;
     let (others, up) = (f64::from(at.nodes() - 1), f64::from(at.alive()) - 1.0);
     match at.dead.len() {
         0 => Span::exactly(0.0),
-        1 if at.nodes() > 2 && at.is_up(LOWEST) => {
+        1 if at.nodes() > 2 && at.is_up(LOWEST) && as_reckoned => {
             let least = 3.0 * up + 2.0 * others;
             Span::between(least, least + up)
         }
@@ -238,7 +242,10 @@ mod tests {
     fn told(fx: &mut Outbox<ViewLeader>) -> Vec<u32> {
         let leader = |effect| match effect {
             Effect::Notify(Notice::Leader(leader)) => Some(leader.0),
-            Effect::Send { .. } | Effect::SetTimer { .. } | Effect::CancelTimer(_) => None,
+            Effect::Notify(Notice::Reset(_))
+            | Effect::Send { .. }
+            | Effect::SetTimer { .. }
+            | Effect::CancelTimer(_) => None,
         };
         fx.take().into_iter().filter_map(leader).collect()
     }
@@ -279,6 +286,17 @@ mod tests {
         };
         assert_eq!(messages(&at(5, &[])), Span::exactly(0.0));
         assert_eq!(messages(&at(5, &[4])), Span::between(17.0, 20.0));
+        let changed = |change: fn(&mut Setting)| {
+            let mut at = at(5, &[4]);
+            change(&mut at);
+            messages(&at)
+        };
+        // Each of these has been seen to take more than 20.
+        let short = changed(|at| at.setup.beat = at.setup.within * 4);
+        let late = changed(|at| at.setup.late = at.setup.within);
+        let apart = changed(|at| at.lockstep = false);
+        assert_eq!([short, late, apart], [Span::between(0.0, f64::INFINITY); 3]);
+        assert_eq!(changed(|at| at.setup.beat *= 4), Span::between(17.0, 20.0));
         assert_eq!(duration(&at(5, &[4])), Span::exactly(11.0));
         assert_eq!(duration(&at(5, &[0, 4])), Span::exactly(13.0));
         assert_eq!(duration(&at(5, &[0])), Span::exactly(0.0), "the leader is up");

@@ -7,11 +7,12 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vorrang_protocol::{
     Data, Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
 };
 
+use super::claims::Claims;
 use super::decision::Decision;
 use super::forgetful::Founding;
 use super::input::Input;
@@ -78,6 +79,8 @@ pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
     pub(super) peers: BTreeMap<NodeId, Peer>,
     /// The suspected nodes.
     pub(super) suspects: NodeSet,
+    /// What others say of whom they cannot hear.
+    pub(super) claims: Claims,
     /// Multicasts for the next view.
     pub(super) queue: Vec<B>,
     /// Messages of views that it does not know yet.
@@ -154,6 +157,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             inside: None,
             peers: BTreeMap::new(),
             suspects: NodeSet::EMPTY,
+            claims: Claims::default(),
             queue: Vec::new(),
             early: BTreeSet::new(),
             decision: D::new(me),
@@ -168,15 +172,15 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
 
     /// The voters on the successor of the newest view that it knows: its members, lowest first, and
     /// then all others; but without stable storage only the members, in the incarnations that the
-    /// view has.
+    /// view has, and of a group that is [founded](Self::remembering) with it only the founders.
     pub fn voters(&self) -> Vec<NodeId> {
-        let view = &self.last.view;
-        let is_other = |&node: &NodeId| !self.forgets && view.incarnation_of(node).is_none();
-        view.nodes().chain(self.universe.members().filter(is_other)).collect()
+        let is_other = |&node: &NodeId| self.last.view.incarnation_of(node).is_none();
+        let all = self.last.view.nodes().chain(self.universe.members().filter(is_other));
+        all.filter(|&node| self.has_vote(node)).collect()
     }
 
-    /// Whether it has not voted on a successor of this view. While enough [voters](Self::voters)
-    /// say so, there is none.
+    /// Whether it has not voted on a successor of this view: while enough voters say so, there is
+    /// none.
     pub fn vouches_for(&self, view: u64) -> bool {
         let is_running = self.inside.as_ref().is_none_or(|it| it.phase == Phase::Running);
         let is_voter = !self.forgets || (self.inside.is_some() && view == self.last.view.id);
@@ -186,6 +190,11 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// The newest view that it knows.
     pub const fn view(&self) -> &View {
         &self.last.view
+    }
+
+    /// The members of the view before that view that may not know that theirs has ended.
+    pub(super) fn gone(&self) -> &[NodeId] {
+        &self.last.gone
     }
 
     /// Whether it belongs to that view.
@@ -200,24 +209,6 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// All members of the view but itself.
     pub(super) fn others(&self) -> Vec<NodeId> {
         self.last.view.nodes().filter(|&node| node != self.me).collect()
-    }
-
-    fn status(&self) -> Status {
-        let inside = self.inside.as_ref().map(|inside| Progress {
-            upto: inside.log.upto(),
-            is_frozen: inside.phase != Phase::Running,
-        });
-        Status { incarnation: self.incarnation, wants: self.wants, view: self.last.view.id, inside }
-    }
-
-    /// Tells another how it stands.
-    pub(super) fn announce_to(&self, to: NodeId, fx: &mut impl Effects<Self>) {
-        fx.send(to, Message::Status(self.status()));
-    }
-
-    /// Tells everyone how it stands.
-    pub(super) fn announce(&self, fx: &mut impl Effects<Self>) {
-        fx.broadcast(self.universe.others(self.me), Message::Status(self.status()));
     }
 
     fn join(&mut self, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
@@ -281,7 +272,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     }
 
     /// A message of the view that this node is in, while it lasts.
-    fn on_ordered(&mut self, place: u32, entry: Entry<B>, fx: &mut impl Effects<Self>) {
+    pub(super) fn on_ordered(&mut self, place: u32, entry: Entry<B>, fx: &mut impl Effects<Self>) {
         let Some(inside) = &mut self.inside else { return };
         if inside.phase == Phase::Running {
             for entry in inside.log.take(place, entry) {
@@ -290,7 +281,13 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
     }
 
-    fn on_data(&mut self, from: NodeId, number: u32, payload: B, fx: &mut impl Effects<Self>) {
+    pub(super) fn on_data(
+        &mut self,
+        from: NodeId,
+        number: u32,
+        payload: B,
+        fx: &mut impl Effects<Self>,
+    ) {
         let is_mine = self.last.view.sequencer() == Some(self.me);
         let is_running = self.inside.as_ref().is_some_and(|it| it.phase == Phase::Running);
         if is_mine && is_running {
@@ -298,7 +295,20 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
     }
 
-    pub(super) fn on_status(&mut self, from: NodeId, status: Status, fx: &mut impl Effects<Self>) {
+    fn on_status(&mut self, from: NodeId, status: Status, fx: &mut impl Effects<Self>) {
+        let is_telling = self.on_claims(from, &status.misses, fx);
+        self.on_standing(from, status, is_telling, fx);
+    }
+
+    /// How another stands, apart from whom it misses: that is heard once, though this may be looked
+    /// at again when a view has begun.
+    pub(super) fn on_standing(
+        &mut self,
+        from: NodeId,
+        status: Status,
+        is_telling: bool,
+        fx: &mut impl Effects<Self>,
+    ) {
         if status.view > self.last.view.id {
             // A life that ended with a view that is not known here says nothing of those that are.
             let is_other = |it: &(NodeId, _)| it.0 != from || !matches!(it.1, Message::Status(_));
@@ -329,15 +339,20 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
         if is_new {
             self.found(fx);
+        }
+        if is_new || is_telling {
             self.consider(false, fx);
         }
     }
 
     /// Whether it is up to this node to tell another what it has missed: to the lowest that is
-    /// known to be in the view. Those who should be may have missed it as well.
+    /// known to be in the view, and that the other can hear. Those who should be may have missed it
+    /// as well.
     fn helps(&self, whom: NodeId) -> bool {
         let Some(inside) = &self.inside else { return true };
-        let is_in = |node: NodeId| node != whom && inside.log.has_heard(node);
+        let is_in = |node: NodeId| {
+            node != whom && inside.log.has_heard(node) && !self.claims.says(whom, node)
+        };
         !self.active().take_while(|&node| node < self.me).any(is_in)
     }
 
@@ -372,45 +387,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             }
         }
         self.insist(fx);
-        self.found(fx);
-    }
-
-    /// A message of the view that this node is in.
-    pub(super) fn on_current(
-        &mut self,
-        from: NodeId,
-        message: Message<B, I, D::Message>,
-        fx: &mut impl Effects<Self>,
-    ) {
-        match message {
-            Message::Data { number, payload, .. } => self.on_data(from, number, payload, fx),
-            Message::Ordered { place, entry, .. } => self.on_ordered(place, entry, fx),
-            Message::Flush { .. } => self.on_flush(from, fx),
-            Message::FlushOk { report, .. } => self.on_flush_ok(from, report, fx),
-            // These are not about this view, or not only.
-            Message::Status(_) | Message::NewView(_) | Message::Decision(_) => {}
-        }
-    }
-
-    /// A message of another view: an older one is dropped, a newer one kept until that view.
-    fn on_view_message(
-        &mut self,
-        from: NodeId,
-        view: u64,
-        message: Message<B, I, D::Message>,
-        fx: &mut impl Effects<Self>,
-    ) {
-        match view.cmp(&self.last.view.id) {
-            core::cmp::Ordering::Less => {
-                if matches!(message, Message::Flush { .. }) {
-                    fx.send(from, Message::NewView(self.last.clone()));
-                }
-            }
-            core::cmp::Ordering::Equal => self.on_current(from, message, fx),
-            core::cmp::Ordering::Greater => {
-                self.early.insert((from, message));
-            }
-        }
+        self.found_in_time(fx);
     }
 }
 
@@ -446,11 +423,16 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
             Input::Ask(Ask::Multicast(payload)) => self.multicast(payload, fx),
             Input::Ask(Ask::BlockOk(info)) => self.on_block_ok(info, fx),
             Input::Suspect(node) => {
-                self.suspects.insert(node);
+                if self.suspects.insert(node) {
+                    self.on_missing(node);
+                    self.claim(node, fx);
+                }
                 self.consider(false, fx);
             }
             Input::Trust(node) => {
-                self.suspects.remove(node);
+                if self.suspects.remove(node) {
+                    self.withdraw(fx);
+                }
                 self.consider(false, fx);
             }
             Input::Beat => self.beat(fx),
@@ -465,7 +447,11 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
             | Message::Ordered { view, .. }
             | Message::Flush { view }
             | Message::FlushOk { view, .. } => self.on_view_message(from, view, message, fx),
-            Message::NewView(install) => self.install(install, fx),
+            Message::NewView(install) => {
+                if self.believes(from, install.view.id) {
+                    self.install(install, fx);
+                }
+            }
             Message::Decision(message) => self.on_decision(from, message, fx),
         }
     }
@@ -476,6 +462,14 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
 
     fn without_memory(self, life: u64) -> Option<Self> {
         Some(self.without_storage().in_life(life))
+    }
+
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.stored(serializer)
+    }
+
+    fn restore<'de, R: Deserializer<'de>>(self, stored: R) -> Result<Self, R::Error> {
+        self.with_stored(stored)
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

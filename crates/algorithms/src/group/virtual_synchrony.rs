@@ -50,6 +50,12 @@
 //! again. If a coordinator cannot finish, the next one begins anew, with the members that have
 //! stopped.
 //!
+//! **Broken links.** Members that cannot hear each other, though the coordinator hears both, would
+//! stall what the group does. Heartbeats say whom their sender misses, and the coordinator leaves
+//! out the fewest members such that all that stay hear each other; how, and why that takes no
+//! longer than three detection times, is in the module `left_out`. A crash costs nothing more by
+//! that, but for one heartbeat out of turn of each member that notices it.
+//!
 //! **Incarnations.** A member is a node in one of its incarnations. An incarnation ends with a
 //! crash, or when the node leaves or is excluded. Messages of an earlier incarnation do not count:
 //! so a node that has lost its state is not taken for the one that it was. On stable storage lie
@@ -84,6 +90,16 @@
 //! more than views), so that view numbers and fencing tokens grow even then, and a member that has
 //! outlived its group recognises the larger number and joins there. The checker goes through it in
 //! every order, and shows what happens without the rule (`votes-forgotten`).
+//!
+//! *Waiting*: a founder that starts for the first time and one that comes back look alike, so the
+//! lowest founder waits for some heartbeats before, in which members of a group that is still there
+//! can find it. *With stable storage* ([`remembering`](super::views::Views::remembering)) a group
+//! is
+//! founded once: the lowest founder stores its view before it tells anyone, and having one never
+//! founds again; every other view is voted on. The voters are the founders, in every incarnation:
+//! whoever joins later may propose, in a view that has its incarnation, and does not vote, so it
+//! may
+//! lose its storage.
 //!
 //! **Links** may lose, double and reorder. There is no layer of reliable channels below: what it
 //! would need is here anyway. Messages are kept until all have them, since a view may end; every
@@ -123,7 +139,7 @@
 //! **Limits.** Delivery is not uniform: a member that does not go on may have delivered messages
 //! that no other ever will. While views change faster than 5T nothing is delivered. Every suspicion
 //! changes the view, right or wrong; but the [detector](crate::detection::heartbeat)'s time-outs
-//! grow with every mistake.
+//! grow with every mistake, up to a cap, and shrink again when it has made none for a while.
 //!
 //! **Departures.** The literature has the coordinator install the view itself, and a second phase
 //! only sometimes; without it, a coordinator that crashes while it installs a view leaves two (the
@@ -212,6 +228,8 @@ pub static CARD: Card = Card {
         Parameter::Detector,
         Parameter::Beat,
         Parameter::Margin,
+        Parameter::MarginCap,
+        Parameter::MarginHalvesAfter,
         Parameter::Late,
     ],
     terms: Terms { settles, beats: &["STATUS"] },
@@ -463,6 +481,11 @@ mod tests {
             let mut stage = Stage::of(5, make);
             stage.suspect(&[0], &[3, 4]);
             stage.deliver_among(&[0, 1, 2, 3, 4]);
+            // Node 0 misses two: it makes sure that it is not the one that is cut off.
+            for at in [1, 2, 1, 2] {
+                stage.command(at, Input::Beat);
+                stage.deliver_among(&[0, 1, 2, 3, 4]);
+            }
             assert!(stage.told.contains(&"2: view 2 {0, 1, 2}".to_owned()), "{:?}", stage.told);
             stage.told.clear();
             stage.restart(2);
@@ -475,6 +498,56 @@ mod tests {
             let next = stage.told.iter().filter(|it| it.ends_with(" {2'1, 3'1, 4'1}"));
             assert_eq!(next.count(), views, "{:?}", stage.told);
         }
+    }
+
+    /// Whoever leaves has reported; whoever is replaced has not, though its next life is a member.
+    #[test]
+    fn a_member_is_gone_unless_it_has_reported_in_the_life_that_the_view_has() {
+        let gone = |stage: &Stage| stage.nodes[0].views().gone().to_vec();
+        let mut left = Stage::new();
+        left.command(2, Input::Ask(Command::Leave));
+        left.deliver_among(&[0, 1, 2]);
+        assert_eq!(left.told[0], "0: view 2 {0, 1}");
+        assert_eq!(gone(&left), []);
+        let mut replaced = Stage::new();
+        replaced.restart(2);
+        replaced.deliver_among(&[0, 1, 2]);
+        assert_eq!(replaced.told[0], "0: view 2 {0, 1, 2'1}");
+        assert_eq!(gone(&replaced), [NodeId(2)]);
+    }
+
+    /// Five nodes of which each misses these; all tell all that hear them, again and again.
+    fn missing(missed: [&[u32]; 5]) -> Stage {
+        const FIVE: [NodeId; 5] = [NodeId(0), NodeId(1), NodeId(2), NodeId(3), NodeId(4)];
+        let mut stage =
+            Stage::of(5, |id| Replica::new(Views::new(id, Group::of(5), &FIVE).without_state()));
+        for (at, of) in missed.iter().enumerate() {
+            stage.suspect(&[at as u32], of);
+        }
+        for at in (0..4).flat_map(|_| 0..5) {
+            stage.command(at, Input::Beat);
+            while !stage.flight.is_empty() {
+                let (from, to, message) = stage.flight.remove(0);
+                if !missed[to.index()].contains(&from.0) {
+                    stage.happens(to.0, |node, fx| node.on_message(from, message, fx));
+                }
+            }
+        }
+        stage
+    }
+
+    #[test]
+    fn every_member_knows_whether_most_hear_each_other() {
+        let know = |stage: &Stage| -> Vec<bool> {
+            stage.nodes.iter().map(|it| it.views().has_majority()).collect()
+        };
+        let one_link = missing([&[], &[2], &[1], &[], &[]]);
+        assert!(one_link.told.contains(&"0: view 2 {0, 1, 3, 4}".to_owned()));
+        assert_eq!(know(&one_link), [true; 5].to_vec());
+        // Each hears two others, and no three hear each other.
+        let ring = missing([&[2, 3], &[3, 4], &[0, 4], &[0, 1], &[1, 2]]);
+        assert_eq!(ring.told, [""; 0], "no view follows");
+        assert_eq!(know(&ring), [false; 5].to_vec());
     }
 
     #[test]

@@ -8,5 +8,6 @@ mod envelope;
 pub mod flaws;
 pub(crate) mod kinds;
 pub mod reliable;
+pub mod second_process;
 
 pub use reliable::Reliable;

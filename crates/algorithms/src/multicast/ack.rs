@@ -22,15 +22,17 @@
 //! | kept | messages that are not acknowledged by all: a window at most |
 //!
 //! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
-//! arrives eventually, and that no member crashes: a sender never gives up a member, unless it is
-//! told to.
+//! arrives eventually, and, without `--tries`, that no member crashes: a sender then never gives up
+//! a member.
 //!
-//! **Crashes** (`--tries R`): whoever has not acknowledged a message that was sent again R times is
-//! taken for crashed and waited for no longer, so that a window is not full for ever. If a message
-//! takes no longer than [`within`](crate::setup::Setup::within) and fewer than R in a row are lost,
-//! no other is removed: the answer to one of the R is there before the next time-out. Where that is
-//! not so, a member that is up may miss what was dropped. Who was removed stays so, and one that
-//! restarts is not taken in again: [views](crate::group) do that.
+//! **Crashes** (`--tries R`): whoever has said nothing while the first message that it has not
+//! acknowledged was sent to it again R times is taken for crashed and waited for no longer, so that
+//! a window is not full for ever. If a message takes no longer than
+//! [`within`](crate::setup::Setup::within) and fewer than R in a row are lost, no other is removed:
+//! the answer to one of the R is there before the next time-out. Where that is not so, a member
+//! that is up may miss what was dropped. Who was removed, has crashed or has left
+//! comes back [as a new incarnation](super::membership), which is waited for from the next message
+//! on.
 //!
 //! **Once, in order**: a sender's messages have numbers, without gaps; a receiver delivers them by
 //! number, keeps early ones and drops duplicates. **All get it**: a message that one member has not
@@ -50,16 +52,16 @@
 
 use alloc::collections::{BTreeMap, VecDeque};
 use core::fmt;
-use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, Group, NodeId, NodeSet, NodeState, StateValue};
 
-use super::body::Body;
+use super::body::{Body, Numbered};
 use super::card::{CONTROL, Card, Demonstration, Flaw, IMPLOSION, LATENCY, Setting, TAKES, Terms};
 use super::carrier::{Carrier, Up, longest};
 use super::inbox::{Arrival, Inbox};
 use super::ordered::{self, Ordered};
+use super::silence::Silence;
 use crate::card::{Assumes, Span};
 use crate::layer::reliable::Retries;
 use crate::setup::{Parameter, Setup};
@@ -102,8 +104,8 @@ impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = vorrang_protocol::Message::kind_name(self);
         match self {
-            Self::Data { number, body } => write!(f, "{kind}({number}{body})"),
-            Self::Ack(number) => write!(f, "{kind}({number})"),
+            Self::Data { number, body } => write!(f, "{kind}({}{body})", Numbered(*number)),
+            Self::Ack(number) => write!(f, "{kind}({})", Numbered(*number)),
         }
     }
 }
@@ -114,7 +116,7 @@ pub struct Resend(u64);
 
 impl fmt::Debug for Resend {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Resend({})", self.0)
+        write!(f, "Resend({})", Numbered(self.0))
     }
 }
 
@@ -125,10 +127,7 @@ pub struct Ack {
     group: Group,
     window: u32,
     patience: Retries,
-    /// How often a message is sent again before those who do not acknowledge it are removed.
-    pub(super) tries: Option<NonZeroU32>,
-    /// Members that are taken for crashed.
-    removed: NodeSet,
+    pub(super) silence: Silence,
     /// Messages that not all have acknowledged, oldest first; behind the first, some may have been
     /// acknowledged by all.
     sent: VecDeque<Sent>,
@@ -148,6 +147,11 @@ struct Sent {
 }
 
 impl Ack {
+    #[cfg(test)]
+    pub(super) const fn resend(number: u64) -> Resend {
+        Resend(number)
+    }
+
     pub(super) fn others(&self) -> impl Iterator<Item = NodeId> + use<> {
         self.group.others(self.me)
     }
@@ -195,21 +199,28 @@ impl Ack {
         }
     }
 
-    /// These are waited for no longer.
-    fn remove(&mut self, silent: &NodeSet, fx: &mut impl Effects<Ordered<Self>>) {
+    /// Waits no longer for those who were removed.
+    fn let_go(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
         for (number, sent) in (self.first..).zip(&mut self.sent) {
             let was_missing = !sent.missing.is_empty();
-            for id in silent.iter() {
-                sent.missing.remove(id);
-            }
+            let waited = sent.missing.iter().filter(|&id| !self.silence.is_removed(id));
+            sent.missing = waited.collect();
             if was_missing && sent.missing.is_empty() {
                 fx.cancel_timer(ordered::Timer::Carrier(Resend(number)));
             }
         }
-        for id in silent.iter() {
-            self.removed.insert(id);
-        }
         self.settle();
+    }
+
+    /// A message is to be sent again: that is a try for those who miss none before it. Time-outs of
+    /// later ones come at the same time, and leave none of them time to answer.
+    fn count_try(&mut self, place: usize, fx: &mut impl Effects<Ordered<Self>>) {
+        let Some(sent) = self.sent.get(place) else { return };
+        let before = self.sent.range(..place);
+        let misses_none = |id: &NodeId| !before.clone().any(|it| it.missing.contains(*id));
+        if self.silence.try_again(sent.missing.iter().filter(misses_none)) {
+            self.let_go(fx);
+        }
     }
 }
 
@@ -223,8 +234,7 @@ impl Carrier for Ack {
             group: setup.group,
             window: setup.window,
             patience: Retries::within(longest(me, setup), 0),
-            tries: setup.tries,
-            removed: NodeSet::EMPTY,
+            silence: Silence::of(setup),
             sent: VecDeque::new(),
             first: 0,
             inboxes: BTreeMap::new(),
@@ -236,8 +246,9 @@ impl Carrier for Ack {
         if self.group.size() == 1 {
             return;
         }
-        let missing: NodeSet = self.others().filter(|&id| !self.removed.contains(id)).collect();
-        let number = self.first + self.sent.len() as u64;
+        let waited = self.others().filter(|&id| !self.silence.is_removed(id));
+        let missing: NodeSet = waited.collect();
+        let number = self.next();
         let message = ordered::Message::Carried(Message::Data { number, body: body.clone() });
         fx.broadcast(self.others(), message);
         let is_done = missing.is_empty();
@@ -255,6 +266,7 @@ impl Carrier for Ack {
         up: &mut Up,
         fx: &mut impl Effects<Ordered<Self>>,
     ) {
+        self.silence.hear(from);
         match message {
             Message::Data { number, body } => {
                 if self.on_data(from, (number, body), up) {
@@ -267,17 +279,64 @@ impl Carrier for Ack {
 
     fn on_timer(&mut self, Resend(number): Resend, fx: &mut impl Effects<Ordered<Self>>) {
         let Some(place) = number.checked_sub(self.first) else { return };
+        self.count_try(place as usize, fx);
+        // Whoever missed it may have been removed.
+        let Some(place) = number.checked_sub(self.first) else { return };
         let Some(sent) = self.sent.get_mut(place as usize) else { return };
-        let most = self.tries.map_or(0, NonZeroU32::get);
-        if self.tries.is_some() && u32::from(sent.tries) >= most {
-            let silent = sent.missing.clone();
-            return self.remove(&silent, fx);
+        if sent.missing.is_empty() {
+            return;
         }
         let body = sent.body.clone();
         let message = ordered::Message::Carried(Message::Data { number, body });
         fx.broadcast(sent.missing.iter(), message);
-        sent.tries = (sent.tries + 1).min(Retries::MOST_DOUBLINGS.max(most) as u8);
+        sent.tries = (sent.tries + 1).min(Retries::MOST_DOUBLINGS as u8);
         fx.set_timer(ordered::Timer::Carrier(Resend(number)), self.patience.delay(sent.tries));
+    }
+
+    fn anew(&mut self, first: u64, fx: &mut impl Effects<Ordered<Self>>) {
+        for (number, sent) in (self.first..).zip(&self.sent) {
+            if !sent.missing.is_empty() {
+                fx.cancel_timer(ordered::Timer::Carrier(Resend(number)));
+            }
+        }
+        self.sent.clear();
+        self.inboxes.clear();
+        (self.first, self.early) = (first, 0);
+        self.silence.remove(self.others());
+    }
+
+    fn dismiss(&mut self, id: NodeId, fx: &mut impl Effects<Ordered<Self>>) {
+        self.silence.remove([id]);
+        self.let_go(fx);
+    }
+
+    fn admit(&mut self, id: NodeId, fx: &mut impl Effects<Ordered<Self>>) -> u64 {
+        self.dismiss(id, fx);
+        self.silence.admit(id);
+        self.next()
+    }
+
+    fn listen(&mut self, from: NodeId, first: u64, _: &mut impl Effects<Ordered<Self>>) {
+        let inbox = Inbox { next: first, ..Inbox::default() };
+        let former = self.inboxes.insert(from, inbox);
+        self.early -= former.map_or(0, |it| it.early.len() as u32);
+    }
+
+    fn heard(&mut self, id: NodeId) {
+        self.silence.hear(id);
+    }
+
+    fn is_removed(&self, id: NodeId) -> bool {
+        self.silence.is_removed(id)
+    }
+
+    fn owes(&self, id: NodeId) -> u64 {
+        let owed = (self.first..).zip(&self.sent).find(|(_, sent)| sent.missing.contains(id));
+        owed.map_or_else(|| self.next(), |(number, _)| number)
+    }
+
+    fn next(&self) -> u64 {
+        self.first + self.sent.len() as u64
     }
 
     fn has_room(&self) -> bool {
@@ -291,10 +350,10 @@ impl Carrier for Ack {
         let sent = sent.map(|(number, sent)| {
             (number, StateValue::shown(&sent.body), (&sent.missing, sent.tries))
         });
-        let state = Inbox::state(self.inboxes.iter().map(|(&from, inbox)| (from, inbox)))
+        Inbox::state(self.inboxes.iter().map(|(&from, inbox)| (from, inbox)))
             .with("unacknowledged", StateValue::list(sent))
-            .with("next number", self.first + self.sent.len() as u64);
-        if self.tries.is_some() { state.with("removed", &self.removed) } else { state }
+            .with("next number", self.next())
+            .and(self.silence.state())
     }
 
     fn has_obligations(&self) -> bool {
@@ -375,6 +434,17 @@ const FLAWS: &[Flaw] = &[
             .crashing(1)
             .given(&[(Parameter::Window, "1"), (Parameter::Tries, "1")]),
     },
+    Flaw {
+        name: "stale-incarnation",
+        what: "a member that restarts is let in from the first message that its former incarnation \
+               had not acknowledged, and an acknowledgement of that one which is still under way \
+               counts for the new one: it never gets the message",
+        breaks: "validity",
+        shown_by: Demonstration::of(&[1, 0])
+            .crashing(1)
+            .restarting(1)
+            .given(&[(Parameter::Tries, "2")]),
+    },
 ];
 
 #[cfg(test)]
@@ -434,6 +504,36 @@ mod tests {
         (0..3).for_each(|_| drop(run_out(&mut alone, Resend(0))));
         assert_eq!(say(&mut alone, "b"), ["1 DATA(1: b)", "delivers 0/1: b"], "nobody is left");
         assert_eq!(say(&mut alone, "c")[0], "1 DATA(2: c)");
+    }
+
+    /// No two transmissions in a row are lost.
+    #[test]
+    fn whoever_acknowledges_something_else_meanwhile_is_not_silent() {
+        let mut node = member::<Ack>(0, 2, &[(Parameter::Tries, "2")]);
+        say(&mut node, "");
+        for number in 1..=4 {
+            say(&mut node, "");
+            hear(&mut node, 1, Message::Ack(number));
+            assert_eq!(run_out(&mut node, Resend(0))[0], "1 DATA(0)", "{number}");
+        }
+        assert!(!node.carrier.is_removed(NodeId(1)));
+    }
+
+    /// Of five that are sent at once every other is lost, and all time-outs come together.
+    #[test]
+    fn time_outs_of_what_was_sent_together_count_once() {
+        let mut node = member::<Ack>(0, 2, &[(Parameter::Tries, "2")]);
+        (0..5).for_each(|_| drop(say(&mut node, "")));
+        hear(&mut node, 1, Message::Ack(1));
+        hear(&mut node, 1, Message::Ack(3));
+        for number in [0, 2, 4] {
+            let again = alloc::format!("1 DATA({number})");
+            assert_eq!(run_out(&mut node, Resend(number))[0], again);
+        }
+        assert!(!node.carrier.is_removed(NodeId(1)));
+        run_out(&mut node, Resend(0));
+        let gone = ["no Resend(0)", "no Resend(2)", "no Resend(4)"];
+        assert_eq!(run_out(&mut node, Resend(0)), gone, "two tries were not answered");
     }
 
     #[test]

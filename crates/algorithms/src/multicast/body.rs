@@ -1,15 +1,18 @@
 //! The payload of carriers: messages of applications and of orderings.
 
+use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use vorrang_protocol::{NodeId, StateValue};
+use vorrang_protocol::{Counter, CounterVisitor, NodeId, StateValue};
 
 use super::Text;
+use super::membership::split;
 
-/// A message of an application: whose, and which of its messages, from 0.
+/// A message of an application: whose, and which of its messages, from 0; those of a later
+/// incarnation from [its first](super::membership) on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Id {
     /// Whose.
@@ -20,7 +23,35 @@ pub struct Id {
 
 impl fmt::Display for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.from, self.number)
+        match split(self.number) {
+            (0, number) => write!(f, "{}/{number}", self.from),
+            (incarnation, number) => write!(f, "{}'{incarnation}/{number}", self.from),
+        }
+    }
+}
+
+/// The number of a message, with that of its incarnation if it is not the first.
+pub(super) struct Numbered(pub u64);
+
+impl Numbered {
+    pub(super) fn as_text(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl fmt::Display for Numbered {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match split(self.0) {
+            (0, number) => write!(f, "{number}"),
+            (incarnation, number) => write!(f, "{incarnation}'{number}"),
+        }
+    }
+}
+
+impl Id {
+    /// Shows its number, which is of its sender.
+    pub(super) fn counters(&mut self, visit: CounterVisitor<'_>) {
+        visit(Counter::Sequence(self.from), &mut self.number);
     }
 }
 
@@ -37,6 +68,25 @@ impl<T: Serialize> Serialize for Shared<T> {
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for Shared<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Vec::deserialize(deserializer).map(|list| Self(list.into()))
+    }
+}
+
+impl<T: Clone> Shared<T> {
+    /// Changes each in a list of its own.
+    fn change(&mut self, change: impl FnMut(&mut T)) {
+        let mut list = self.0.to_vec();
+        list.iter_mut().for_each(change);
+        *self = list.into_iter().collect();
+    }
+}
+
+impl Shared<u64> {
+    /// Shows how many of each.
+    pub(super) fn counters(&mut self, visit: CounterVisitor<'_>) {
+        let mut owners = (0..).map(NodeId);
+        self.change(|count| {
+            owners.next().into_iter().for_each(|owner| visit(Counter::Sequence(owner), count));
+        });
     }
 }
 
@@ -84,6 +134,22 @@ impl Body {
     /// Its name and what it says.
     pub(super) fn shown(&self, id: Id) -> StateValue {
         (StateValue::shown(&id), StateValue::shown(self)).into()
+    }
+
+    /// Shows the clock, place or numbers in it, as of a message of this member.
+    pub(crate) fn counters(&mut self, from: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Plain(_) => {}
+            Self::After(past, _) => past.counters(visit),
+            Self::Placed(time, _) | Self::Stamped(time, _) | Self::Clock(time) => {
+                visit(Counter::Common, time);
+            }
+            Self::Next(ids) => ids.change(|id| id.counters(visit)),
+            Self::Final { number, place } => {
+                visit(Counter::Sequence(from), number);
+                visit(Counter::Common, &mut place.clock);
+            }
+        }
     }
 
     /// The kinds that bodies are of.

@@ -112,6 +112,8 @@ pub struct Demonstration {
     pub duplicates: u8,
     /// How many members may crash.
     pub crashes: u8,
+    /// How many of those may come up again.
+    pub restarts: u8,
     /// How long a message takes at most, if that is less than the algorithm assumes: fewer things
     /// are then under way at once.
     pub timely: Option<Duration>,
@@ -122,7 +124,7 @@ pub struct Demonstration {
 impl Demonstration {
     /// Members that speak so often.
     pub const fn of(casts: &'static [u32]) -> Self {
-        Self { casts, losses: 0, duplicates: 0, crashes: 0, timely: None, given: &[] }
+        Self { casts, losses: 0, duplicates: 0, crashes: 0, restarts: 0, timely: None, given: &[] }
     }
 
     /// The same, with so many losses.
@@ -143,6 +145,12 @@ impl Demonstration {
         Self { crashes, ..self }
     }
 
+    /// The same, with so many restarts.
+    #[must_use]
+    pub const fn restarting(self, restarts: u8) -> Self {
+        Self { restarts, ..self }
+    }
+
     /// The same, with messages that take no longer than this.
     #[must_use]
     pub const fn timely(self, within: Duration) -> Self {
@@ -161,6 +169,6 @@ impl Card {
     pub fn watch(&self, setup: &Setup) -> Deliveries {
         Deliveries::new(setup.group, setup.ordering)
             .keeping(setup.history)
-            .owing_room(setup.tries.is_some())
+            .of_incarnations(setup.tries.is_some())
     }
 }

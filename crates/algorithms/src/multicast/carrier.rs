@@ -57,6 +57,31 @@ pub trait Carrier: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     /// A timer has run out.
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Ordered<Self>>);
 
+    /// Begins anew with this number: drops everything, waits for nobody, hears nobody.
+    fn anew(&mut self, first: u64, fx: &mut impl Effects<Ordered<Self>>);
+
+    /// Waits for this member no longer.
+    fn dismiss(&mut self, id: NodeId, fx: &mut impl Effects<Ordered<Self>>);
+
+    /// Waits for a new incarnation of this member, and for its former no longer; from which number
+    /// on.
+    fn admit(&mut self, id: NodeId, fx: &mut impl Effects<Ordered<Self>>) -> u64;
+
+    /// Drops what is here of this member's messages, and takes those from this number on.
+    fn listen(&mut self, from: NodeId, first: u64, fx: &mut impl Effects<Ordered<Self>>);
+
+    /// This member is there, though nothing that it says can be heeded yet.
+    fn heard(&mut self, _: NodeId) {}
+
+    /// Whether this member is not waited for.
+    fn is_removed(&self, id: NodeId) -> bool;
+
+    /// The first number that this member is not known to have.
+    fn owes(&self, id: NodeId) -> u64;
+
+    /// The number of the next message.
+    fn next(&self) -> u64;
+
     /// Whether one more may be under way.
     fn has_room(&self) -> bool;
 

@@ -86,7 +86,8 @@ impl Mistake<Ordered<Srm>> for NoDuplicateFilter {
                 Some((of.from, &of.number, body))
             }
             Message::Carried(srm::Message::Request { .. } | srm::Message::Session(_))
-            | Message::Mail(_) => None,
+            | Message::Mail(_)
+            | Message::Member(_) => None,
         };
         if let Some((source, number, body)) = said {
             let next = node.carrier.streams.get(&source).map(|stream| stream.inbox.next);
@@ -175,7 +176,9 @@ impl Mistake<Ordered<Nack>> for GoneNotSaid {
     ) {
         match &message {
             Message::Carried(nack::Message::Nack { first, .. }) if *first < node.carrier.first => {}
-            Message::Carried(_) | Message::Mail(_) => node.on_message(from, message, fx),
+            Message::Carried(_) | Message::Mail(_) | Message::Member(_) => {
+                node.on_message(from, message, fx);
+            }
         }
     }
 }
@@ -191,7 +194,7 @@ impl Mistake<Ordered<Ack>> for NeverRemoved {
         timer: Timer<ack::Resend>,
         fx: &mut impl Effects<Ordered<Ack>>,
     ) {
-        node.carrier.tries = None;
+        node.carrier.silence.most = None;
         node.on_timer(timer, fx);
     }
 }
@@ -235,6 +238,26 @@ impl Mistake<Ordered<Srm>> for NoSessions {
             Timer::Carrier(srm::Timer::Session) => {}
             timer => node.on_timer(timer, fx),
         }
+    }
+}
+
+/// A new incarnation takes up what its former one had not acknowledged, and acknowledgements of
+/// that one count for it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct StaleIncarnation;
+
+impl<C: Carrier> Mistake<Ordered<C>> for StaleIncarnation {
+    fn on_message(
+        self,
+        node: &mut Ordered<C>,
+        from: NodeId,
+        message: Message<C::Message>,
+        fx: &mut impl Effects<Ordered<C>>,
+    ) {
+        if let Some(members) = &mut node.members {
+            members.resumes = true;
+        }
+        node.on_message(from, message, fx);
     }
 }
 
@@ -309,7 +332,8 @@ impl Mistake<Ordered<Srm>> for SuppressedForEver {
             Message::Carried(
                 srm::Message::Data { .. } | srm::Message::Repair { .. } | srm::Message::Session(_),
             )
-            | Message::Mail(_) => None,
+            | Message::Mail(_)
+            | Message::Member(_) => None,
         };
         node.on_message(from, message, fx);
         if let Some(of) = asked {
@@ -399,7 +423,8 @@ impl Mistake<Ordered<Ack>> for DeliveredBeforeStable {
         let stamp = match &message {
             Message::Carried(ack::Message::Data { body: Body::Stamped(stamp, _), .. }) => *stamp,
             Message::Carried(ack::Message::Data { .. } | ack::Message::Ack(_))
-            | Message::Mail(_) => 0,
+            | Message::Mail(_)
+            | Message::Member(_) => 0,
         };
         node.on_message(from, message, fx);
         if stamp > 0 {

@@ -41,9 +41,11 @@ impl Inbox {
             .with("early", StateValue::set(early))
     }
 
-    /// How a message of this number is handled, if its sender is at most so far ahead.
+    /// How a message of this number is handled, if its sender is at most so far ahead. No sender
+    /// comes as far as the last number: there would be no next one.
     pub fn place(&self, number: u64, window: u32) -> Arrival {
         match number.checked_sub(self.next) {
+            _ if number == u64::MAX => Arrival::Absurd,
             None => Arrival::Again,
             Some(0) => Arrival::InTurn,
             Some(ahead) if ahead >= u64::from(window) => Arrival::Absurd,
@@ -88,5 +90,13 @@ mod tests {
         assert_eq!(inbox.ready(), None);
         inbox.next = 5;
         assert!(inbox.ready().is_some() && inbox.next == 6);
+    }
+
+    #[test]
+    fn behind_the_last_number_nothing_can_be_counted() {
+        for next in [u64::MAX, u64::MAX - 1] {
+            let inbox = Inbox { next, ..Inbox::default() };
+            assert_eq!(inbox.place(u64::MAX, 4), Arrival::Absurd, "{next}");
+        }
     }
 }

@@ -14,6 +14,7 @@ pub mod carrier;
 pub mod flaws;
 pub mod gaps;
 pub mod inbox;
+pub mod membership;
 pub mod nack;
 pub mod ordered;
 pub mod ordering;
@@ -119,6 +120,10 @@ impl fmt::Display for Text {
 pub enum Command {
     /// Tell this to everyone.
     Cast(Text),
+    /// Leave, when all have what was said here.
+    Leave,
+    /// Join again, as a new incarnation.
+    Join,
 }
 
 impl fmt::Display for Command {
@@ -126,6 +131,8 @@ impl fmt::Display for Command {
         match self {
             Self::Cast(text) if text.0.is_empty() => f.write_str("cast"),
             Self::Cast(text) => write!(f, "cast {text}"),
+            Self::Leave => f.write_str("leave"),
+            Self::Join => f.write_str("join"),
         }
     }
 }
@@ -137,7 +144,9 @@ impl FromStr for Command {
         let text = text.trim();
         match text.split_once(' ').unwrap_or((text, "")) {
             ("cast", what) => Ok(Self::Cast(what.trim().into())),
-            (other, _) => Err(format!("unknown command '{other}': say cast TEXT")),
+            ("leave", "") => Ok(Self::Leave),
+            ("join", "") => Ok(Self::Join),
+            (other, _) => Err(format!("unknown command '{other}': say cast TEXT, leave or join")),
         }
     }
 }
@@ -150,11 +159,28 @@ pub enum Notice {
     Delivered {
         /// Who.
         from: NodeId,
-        /// Which of its messages this is, from 0.
+        /// Its incarnation.
+        #[serde(default, skip_serializing_if = "is_first")]
+        incarnation: u64,
+        /// Which of the messages of that this is, from 0.
         number: u64,
         /// What.
         text: Text,
     },
+    /// The messages of an incarnation are delivered here from this number on; or this is the
+    /// beginning of a new one here.
+    Begins {
+        /// Whose.
+        from: NodeId,
+        /// Its incarnation.
+        incarnation: u64,
+        /// The first of its messages that is delivered here.
+        number: u64,
+    },
+    /// Others have removed this member, which comes back as a new incarnation.
+    Removed,
+    /// All have what was said here, and this member has left.
+    Left,
     /// Messages that will never be delivered here, since their sender has dropped them.
     Missed {
         /// Whose.
@@ -170,13 +196,37 @@ pub enum Notice {
     Room,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde calls it")]
+const fn is_first(incarnation: &u64) -> bool {
+    *incarnation == 0
+}
+
+/// A member in an incarnation: 1, 1'2, or 1' where incarnations are not counted.
+struct Speaker(NodeId, u64);
+
+impl fmt::Display for Speaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(id, incarnation) = self;
+        match membership::counted(*incarnation) {
+            Some(0) => write!(f, "{id}"),
+            Some(count) => write!(f, "{id}'{count}"),
+            None => write!(f, "{id}'"),
+        }
+    }
+}
+
 impl fmt::Display for Notice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Delivered { from, number, text } if text.0.is_empty() => {
-                write!(f, "delivers {from}/{number}")
+            Self::Delivered { from, incarnation, number, text } => {
+                write!(f, "delivers {}/{number}", Speaker(*from, *incarnation))?;
+                if text.0.is_empty() { Ok(()) } else { write!(f, ": {text}") }
             }
-            Self::Delivered { from, number, text } => write!(f, "delivers {from}/{number}: {text}"),
+            Self::Begins { from, incarnation, number } => {
+                write!(f, "begins with {}/{number}", Speaker(*from, *incarnation))
+            }
+            Self::Removed => f.write_str("was removed, and comes back as a new incarnation"),
+            Self::Left => f.write_str("has left the group"),
             Self::Missed { from, first, below } if below.saturating_sub(*first) < 2 => {
                 write!(f, "misses {from}/{first} for ever")
             }
@@ -197,10 +247,19 @@ mod tests {
 
     #[test]
     fn what_is_said_is_read_back() {
-        for text in ["cast", "cast hello", "cast good morning all"] {
+        for text in ["cast", "cast hello", "cast good morning all", "leave", "join"] {
             assert_eq!(text.parse::<Command>().unwrap().to_string(), text);
         }
         let why = "shout it".parse::<Command>().unwrap_err();
-        assert_eq!(why, "unknown command 'shout': say cast TEXT");
+        assert_eq!(why, "unknown command 'shout': say cast TEXT, leave or join");
+    }
+
+    #[test]
+    fn whoever_speaks_is_named_with_its_incarnation_if_it_is_not_the_first() {
+        let begins =
+            |incarnation| Notice::Begins { from: NodeId(1), incarnation, number: 5 }.to_string();
+        assert_eq!(begins(0), "begins with 1/5");
+        assert_eq!(begins(3 << 32), "begins with 1'3/5");
+        assert_eq!(begins(1_800_000_000_000_000), "begins with 1'/5", "named by a clock");
     }
 }

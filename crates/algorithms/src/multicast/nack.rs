@@ -41,15 +41,18 @@
 //! and asks for no more at a time; so N is at most a window. Gaps are known in fifo order only.
 //!
 //! **Assumes** nothing of order, losses and duplicates, but that a message sent again and again
-//! arrives eventually, and that no member crashes; with `--tries R`, one that has not answered R
-//! heartbeats in a row is removed, as [with acknowledgements](super::ack). Where messages are
-//! reordered, there seem to be gaps, and some messages are sent twice.
+//! arrives eventually, and, without `--tries`, that no member crashes. With `--tries R`, one that
+//! has not answered R heartbeats in a row is removed, as [with acknowledgements](super::ack), and
+//! so is a sender that has not answered R repeated requests in a row: what it has said that is
+//! missing is lost with it. Members [come and go](super::membership). Where messages are reordered,
+//! there seem to be gaps, and some messages are sent twice.
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**
 //! (but for `stop` and `none`): as long as the sender does not know that all have everything it
 //! says how far it has come; who misses something then knows it, and asks until it comes; the
 //! sender still has it, since it forgets only what all have. **It comes to rest** because digests
-//! answer heartbeats until the last has arrived.
+//! answer heartbeats until the last has arrived; where a sender may crash, only with `--tries`:
+//! without it whoever misses something asks it for ever.
 //!
 //! **Departures**: requests and repairs go from one to one, so that they are no news to others;
 //! [SRM](super::srm) shares them. Digests ride on nothing else.
@@ -64,8 +67,8 @@ use vorrang_protocol::{Effects, Group, NodeId, NodeState, StateValue};
 use super::body::Body;
 use super::card::{CONTROL, Card, Demonstration, Flaw, LATENCY, Setting, Terms};
 use super::carrier::{Carrier, Up, longest};
+use super::gaps::message::ask;
 pub use super::gaps::message::{Message, Timer};
-use super::gaps::message::{ask, numbers};
 use super::inbox::{Arrival, Inbox};
 use super::ordered::{self, Ordered};
 use super::silence::Silence;
@@ -78,21 +81,21 @@ use crate::setup::{Parameter, Setup, Tail};
 pub struct Nack {
     me: NodeId,
     group: Group,
-    window: u32,
+    pub(super) window: u32,
     patience: Retries,
     tail: Tail,
     /// How many of its messages it keeps, if it does not ask who has them.
-    keeps: Option<NonZeroU32>,
+    pub(super) keeps: Option<NonZeroU32>,
     /// Sent messages that perhaps not all have, oldest first.
-    history: VecDeque<Body>,
+    pub(super) history: VecDeque<Body>,
     /// The number of the first of these.
     pub(super) first: u64,
     /// How far each member has come, as far as is known.
-    known: Vec<u64>,
+    pub(super) known: Vec<u64>,
     pub(super) silence: Silence,
     /// How often it has said how far it has come, since the last message; up to the most that makes
     /// a difference.
-    beats: u8,
+    pub(super) beats: u8,
     pub(super) streams: BTreeMap<NodeId, Stream>,
     pub(super) early: u32,
 }
@@ -104,8 +107,9 @@ pub(super) struct Stream {
     /// All below this number were sent.
     pub(super) below: u64,
     /// The last number that was reported to the sender.
-    told: u64,
-    /// How often in a row the request was repeated.
+    pub(super) told: u64,
+    /// How often in a row the request was repeated, without a word of the sender where silence
+    /// counts.
     pub(super) tries: u8,
 }
 
@@ -121,13 +125,9 @@ impl Nack {
     }
 
     /// After how many messages a digest is due.
-    const fn digest_every(&self) -> u64 {
+    pub(super) const fn digest_every(&self) -> u64 {
         let half = self.window as u64 / 2;
         if half == 0 { 1 } else { half }
-    }
-
-    fn next(&self) -> u64 {
-        self.first + self.history.len() as u64
     }
 
     /// Whether it goes on saying how far it has come. One that is never told that all have
@@ -193,46 +193,6 @@ impl Nack {
         if !had_gap && stream.has_gap() {
             let timer = ordered::Timer::Carrier(Timer::Repeat(from));
             fx.set_timer(timer, self.patience.delay(0));
-        }
-    }
-
-    fn digest_if_due(&mut self, to: NodeId, fx: &mut impl Effects<Ordered<Self>>) {
-        if self.keeps.is_some() {
-            return;
-        }
-        let every = self.digest_every();
-        let Some(stream) = self.streams.get_mut(&to) else { return };
-        if stream.inbox.next - stream.told >= every {
-            stream.told = stream.inbox.next;
-            fx.send(to, ordered::Message::Carried(Message::Digest(stream.told)));
-        }
-    }
-
-    /// A heartbeat of a sender is answered with how far its messages are delivered here.
-    fn on_heartbeat(&mut self, from: NodeId, below: u64, fx: &mut impl Effects<Ordered<Self>>) {
-        if self.keeps.is_some() {
-            return self.learn(from, below, fx);
-        }
-        let stream = self.streams.entry(from).or_default();
-        if below > stream.inbox.next.saturating_add(u64::from(self.window)) {
-            return;
-        }
-        stream.told = stream.inbox.next;
-        fx.send(from, ordered::Message::Carried(Message::Digest(stream.told)));
-        self.learn(from, below, fx);
-    }
-
-    fn on_nack(&self, from: NodeId, wanted: (u64, u32), fx: &mut impl Effects<Ordered<Self>>) {
-        if self.keeps.is_some() && wanted.0 < self.first {
-            let gone = Message::Gone { first: self.first, below: self.next() };
-            fx.send(from, ordered::Message::Carried(gone));
-        }
-        for number in numbers(wanted.0, wanted.1) {
-            let Some(place) = number.checked_sub(self.first) else { continue };
-            if let Some(body) = self.history.get(place as usize) {
-                let body = body.clone();
-                fx.send(from, ordered::Message::Carried(Message::Data { number, body }));
-            }
         }
     }
 
@@ -318,7 +278,7 @@ impl Carrier for Nack {
         up: &mut Up,
         fx: &mut impl Effects<Ordered<Self>>,
     ) {
-        self.silence.hear(from);
+        self.hear_of(from);
         match message {
             Message::Data { number, body } => self.on_data(from, (number, body), up, fx),
             Message::Nack { first, mask } => self.on_nack(from, (first, mask), fx),
@@ -356,15 +316,57 @@ impl Carrier for Nack {
             }
             Timer::Repeat(of) => {
                 let Some(stream) = self.streams.get_mut(&of) else { return };
+                if self.silence.is_enough(stream.tries) {
+                    return self.give_up(of, fx);
+                }
                 ask(of, stream.inbox.missing(stream.below), fx);
                 // What is asked for too late is gone: no time to ask more and more seldom.
                 if self.keeps.is_none() {
-                    stream.tries = (stream.tries + 1).min(Retries::MOST_DOUBLINGS as u8);
+                    let most = self.silence.most.map_or(0, NonZeroU32::get);
+                    stream.tries = (stream.tries + 1).min(Retries::MOST_DOUBLINGS.max(most) as u8);
                 }
                 let delay = self.patience.delay(stream.tries);
                 fx.set_timer(ordered::Timer::Carrier(Timer::Repeat(of)), delay);
             }
         }
+    }
+
+    fn anew(&mut self, first: u64, fx: &mut impl Effects<Ordered<Self>>) {
+        self.begin_anew(first, fx);
+    }
+
+    fn dismiss(&mut self, id: NodeId, fx: &mut impl Effects<Ordered<Self>>) {
+        self.silence.remove([id]);
+        if !self.history.is_empty() {
+            self.settle(fx);
+        }
+    }
+
+    fn admit(&mut self, id: NodeId, fx: &mut impl Effects<Ordered<Self>>) -> u64 {
+        self.dismiss(id, fx);
+        self.silence.admit(id);
+        self.known[id.index()] = self.next();
+        self.next()
+    }
+
+    fn listen(&mut self, from: NodeId, first: u64, fx: &mut impl Effects<Ordered<Self>>) {
+        self.take_from(from, first, fx);
+    }
+
+    fn heard(&mut self, id: NodeId) {
+        self.hear_of(id);
+    }
+
+    fn is_removed(&self, id: NodeId) -> bool {
+        self.silence.is_removed(id)
+    }
+
+    fn owes(&self, id: NodeId) -> u64 {
+        self.known[id.index()]
+    }
+
+    fn next(&self) -> u64 {
+        self.first + self.history.len() as u64
     }
 
     fn has_room(&self) -> bool {
@@ -384,7 +386,7 @@ impl Carrier for Nack {
             .with("told", each(|stream| stream.told))
             .with("tries", each(|stream| stream.tries.into()))
             .with("history", StateValue::list(history))
-            .with("next number", self.first + self.history.len() as u64)
+            .with("next number", self.next())
             .with("known", StateValue::vector(self.known.iter().copied()))
             .with("beats", self.beats)
             .and(self.silence.state())
@@ -471,6 +473,17 @@ const FLAWS: &[Flaw] = &[
             .given(&[(Parameter::Window, "1"), (Parameter::Tries, "2")]),
     },
     Flaw {
+        name: "stale-incarnation",
+        what: "a member that restarts is let in from the first message that its former incarnation \
+               had not acknowledged, and an acknowledgement of that one which is still under way \
+               counts for the new one: it never gets the message",
+        breaks: "validity",
+        shown_by: Demonstration::of(&[1, 0])
+            .crashing(1)
+            .restarting(1)
+            .given(&[(Parameter::Tries, "2")]),
+    },
+    Flaw {
         name: "gone-not-said",
         what: "a request for a message that was dropped is ignored: whoever misses it asks for \
                ever, and delivers nothing that came after it",
@@ -533,6 +546,21 @@ mod tests {
         }
         let mut none = member::<Nack>(0, 2, &[(Parameter::Tail, "none")]);
         assert_eq!(say(&mut none, "a"), ["1 DATA(0: a)", "delivers 0/0: a"]);
+    }
+
+    #[test]
+    fn a_sender_that_does_not_answer_is_not_asked_for_ever() {
+        let repeat = Timer::Repeat(NodeId(0));
+        let mut node = member::<Nack>(1, 3, &[(Parameter::Tries, "2")]);
+        hear(&mut node, 0, data(3));
+        assert_eq!(run_out(&mut node, repeat)[1], "Repeat(0) in 6ms");
+        assert_eq!(run_out(&mut node, repeat)[1], "Repeat(0) in 12ms");
+        hear(&mut node, 0, data(2));
+        assert_eq!(run_out(&mut node, repeat), ["0 NACK{0,1}", "Repeat(0) in 6ms"], "it is there");
+        assert_eq!(run_out(&mut node, repeat), ["0 NACK{0,1}", "Repeat(0) in 12ms"]);
+        assert_eq!(run_out(&mut node, repeat), ["no Repeat(0)"], "it is not");
+        assert!(node.carrier.is_removed(NodeId(0)) && node.carrier.buffered() == 0);
+        assert_eq!(hear(&mut node, 0, data(0)), ["0 REMOVED(0)"], "it comes back as another");
     }
 
     #[test]

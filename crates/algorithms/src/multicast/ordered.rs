@@ -10,6 +10,7 @@ use vorrang_protocol::{Effects, Lift, NodeId, NodeState, Protocol, Refused, Stat
 
 use super::body::Body;
 use super::carrier::{Carrier, Outcome, Up, longest};
+use super::membership::{self, Members};
 use super::ordering::{Act, Letter, Order, Post};
 use super::{Command, Notice, Text};
 use crate::layer::kinds::{MOST_KINDS, with};
@@ -24,29 +25,34 @@ pub enum Message<M> {
     Carried(M),
     /// A unicast of the ordering, over a reliable channel.
     Mail(reliable::Message<Letter>),
+    /// About members that come and go.
+    Member(membership::Message),
 }
 
 const MAIL: &[&str] = <reliable::Message<Letter> as vorrang_protocol::Message>::KINDS;
+const MEMBER: [&str; 3] = membership::Message::KINDS;
 
 impl<M: vorrang_protocol::Message> Message<M> {
-    const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] =
-        &with([MAIL[0], MAIL[1], MAIL[2], MAIL[3], MAIL[4]], M::KINDS);
+    const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] = &with(Self::OWN, M::KINDS);
+    const OWN: [&'static str; 8] =
+        [MAIL[0], MAIL[1], MAIL[2], MAIL[3], MAIL[4], MEMBER[0], MEMBER[1], MEMBER[2]];
 }
 
 impl<M: vorrang_protocol::Message> vorrang_protocol::Message for Message<M> {
     const KINDS: &'static [&'static str] =
-        Self::KINDS_AND_MORE.split_at(MAIL.len() + M::KINDS.len()).0;
+        Self::KINDS_AND_MORE.split_at(Self::OWN.len() + M::KINDS.len()).0;
 
     fn kind(&self) -> usize {
         match self {
             Self::Mail(mail) => mail.kind(),
-            Self::Carried(message) => MAIL.len() + message.kind(),
+            Self::Member(message) => MAIL.len() + message.kind(),
+            Self::Carried(message) => Self::OWN.len() + message.kind(),
         }
     }
 
     fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
         match self {
-            Self::Mail(_) => None,
+            Self::Mail(_) | Self::Member(_) => None,
             Self::Carried(message) => message.carries(from),
         }
     }
@@ -57,6 +63,7 @@ impl<M: fmt::Display> fmt::Display for Message<M> {
         match self {
             Self::Carried(message) => message.fmt(f),
             Self::Mail(mail) => mail.fmt(f),
+            Self::Member(message) => message.fmt(f),
         }
     }
 }
@@ -69,6 +76,8 @@ pub enum Timer<T> {
     Carrier(T),
     /// A timer of the channels.
     Mail(reliable::Timer<vorrang_protocol::Never>),
+    /// To ask members again who have not answered.
+    Hello,
 }
 
 /// As it is called on a stage.
@@ -77,6 +86,7 @@ impl<T: fmt::Debug> fmt::Debug for Timer<T> {
         match self {
             Self::Carrier(timer) => timer.fmt(f),
             Self::Mail(timer) => write!(f, "Mail{timer:?}"),
+            Self::Hello => f.write_str("Hello"),
         }
     }
 }
@@ -102,17 +112,19 @@ pub const TOO_LONG: Refused = Refused("a text has at most 1280 bytes, so that it
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Ordered<C: Carrier> {
     pub(super) me: NodeId,
-    window: u32,
+    pub(super) window: u32,
     pub(super) carrier: C,
     pub(super) order: Order,
     /// Channels from one to one, where the order needs them.
     mail: Option<Reliable<Post>>,
+    /// Who is there in which incarnation, where members come and go.
+    pub(super) members: Option<Members>,
     /// Messages for which the carrier's window is full.
-    waiting: VecDeque<Body>,
+    pub(super) waiting: VecDeque<Body>,
     /// How many messages of every application have come.
     pub(super) heard: Vec<u64>,
     /// Whether the application was told that there is no room.
-    is_full: bool,
+    pub(super) is_full: bool,
 }
 
 impl<C: Carrier> Ordered<C> {
@@ -127,6 +139,7 @@ impl<C: Carrier> Ordered<C> {
             carrier: C::of(me, setup),
             mail: order.writes_letters().then(channels),
             order,
+            members: Members::of(me, setup),
             waiting: VecDeque::new(),
             heard: vec![0; setup.group.size() as usize],
             is_full: false,
@@ -143,7 +156,8 @@ impl<C: Carrier> Ordered<C> {
         match body {
             // Nothing is in the way of the plainest order of all.
             Body::Plain(text) if self.order == Order::Fifo => {
-                fx.notify(Notice::Delivered { from, number, text });
+                let incarnation = self.incarnation_of(from);
+                fx.notify(Notice::Delivered { from, incarnation, number, text });
             }
             body => {
                 let mut acts = Vec::new();
@@ -153,12 +167,17 @@ impl<C: Carrier> Ordered<C> {
         }
     }
 
+    fn incarnation_of(&self, id: NodeId) -> u64 {
+        self.members.as_ref().map_or(0, |members| members.incarnation_of(self.me, id))
+    }
+
     /// Does what the order wants done.
     pub(super) fn act(&mut self, acts: Vec<Act>, fx: &mut impl Effects<Self>) {
         for act in acts {
             match act {
                 Act::Deliver { from, number, text } => {
-                    fx.notify(Notice::Delivered { from, number, text });
+                    // Where members come and go there is no such order.
+                    fx.notify(Notice::Delivered { from, incarnation: 0, number, text });
                 }
                 Act::Put(body) => self.put(body, fx),
                 Act::Mail { to, letter } => self.post(fx, |mail, fx| {
@@ -170,7 +189,7 @@ impl<C: Carrier> Ordered<C> {
 
     /// Has a body carried to all others, and hears it itself.
     fn put(&mut self, body: Body, fx: &mut impl Effects<Self>) {
-        if self.waiting.is_empty() && self.carrier.has_room() {
+        if self.has_room() {
             self.carrier.cast(body.clone(), fx);
         } else {
             self.waiting.push_back(body.clone());
@@ -195,12 +214,17 @@ impl<C: Carrier> Ordered<C> {
     }
 
     fn has_room(&self) -> bool {
-        self.waiting.is_empty() && self.carrier.has_room()
+        self.waiting.is_empty() && self.may_send()
+    }
+
+    /// Whether the carrier takes one more: not before a newcomer has met all others.
+    fn may_send(&self) -> bool {
+        self.carrier.has_room() && !self.members.as_ref().is_some_and(Members::is_joining)
     }
 
     /// Tells the application whether the window is full.
     pub(super) fn look(&mut self, fx: &mut impl Effects<Self>) {
-        while self.carrier.has_room()
+        while self.may_send()
             && let Some(body) = self.waiting.pop_front()
         {
             self.carrier.cast(body, fx);
@@ -210,11 +234,13 @@ impl<C: Carrier> Ordered<C> {
             self.order.on_room(&mut acts);
             self.act(acts, fx);
         }
-        let is_full = !self.has_room() || self.order.own_pending() >= self.window as usize;
+        let has_room = self.waiting.is_empty() && self.carrier.has_room();
+        let is_full = !has_room || self.order.own_pending() >= self.window as usize;
         if is_full != self.is_full {
             self.is_full = is_full;
             fx.notify(if is_full { Notice::Full } else { Notice::Room });
         }
+        self.leave_if_done(fx);
     }
 
     pub(super) fn on_up(&mut self, up: Up, fx: &mut impl Effects<Self>) {
@@ -244,7 +270,16 @@ impl<C: Carrier> Protocol for Ordered<C> {
     type Notice = Notice;
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
-        let Command::Cast(text) = command;
+        let text = match command {
+            Command::Cast(text) => text,
+            Command::Leave => {
+                self.leave()?;
+                self.look(fx);
+                return Ok(());
+            }
+            Command::Join => return self.join(fx),
+        };
+        self.members.as_ref().map_or(Ok(()), Members::may_cast)?;
         if text.0.len() > Text::MOST_BYTES {
             return Err(TOO_LONG);
         }
@@ -264,11 +299,15 @@ impl<C: Carrier> Protocol for Ordered<C> {
     ) {
         match message {
             Message::Carried(message) => {
+                if !self.heeds(from, fx) {
+                    return;
+                }
                 let mut up = Up::default();
                 self.carrier.on_message(from, message, &mut up, fx);
                 self.on_up(up, fx);
             }
             Message::Mail(message) => self.post(fx, |mail, fx| mail.on_message(from, message, fx)),
+            Message::Member(message) => self.on_member(from, message, fx),
         }
         self.look(fx);
     }
@@ -277,8 +316,26 @@ impl<C: Carrier> Protocol for Ordered<C> {
         match timer {
             Timer::Carrier(timer) => self.carrier.on_timer(timer, fx),
             Timer::Mail(timer) => self.post(fx, |mail, fx| mail.on_timer(timer, fx)),
+            Timer::Hello => self.on_hello_time(fx),
         }
         self.look(fx);
+    }
+
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        self.begin_life(fx);
+    }
+
+    /// Where members come and go, which incarnation this is.
+    fn after_crash(&self, fresh: Self) -> Self {
+        let Some((members, former)) = fresh.members.clone().zip(self.members.as_ref()) else {
+            return fresh;
+        };
+        Self { members: Some(members.in_life(former.after_crash())), ..fresh }
+    }
+
+    fn without_memory(self, life: u64) -> Option<Self> {
+        let members = self.members?.in_life(life);
+        Some(Self { members: Some(members), ..self })
     }
 
     fn state(&self) -> NodeState {
@@ -290,6 +347,8 @@ impl<C: Carrier> Protocol for Ordered<C> {
             .with("waiting", StateValue::list(waiting))
             .with("full", self.is_full)
             .beneath("order", self.order.state());
+        let members = self.members.iter();
+        let state = members.fold(state, |state, it| state.beneath("membership", it.state()));
         self.mail.iter().fold(state, |state, mail| state.beneath("mail", mail.state()))
     }
 
@@ -405,7 +464,8 @@ mod tests {
         use vorrang_protocol::Message as _;
         type Both = Message<ack::Message>;
         assert_eq!(Both::KINDS[..5], ["GREETING", "RECEIPT", "WANT", "TOKEN", "PROPOSE"]);
-        assert_eq!(Both::KINDS[5..], ["DATA", "CLOCK", "ORDER", "FINAL", "ACK"]);
+        assert_eq!(Both::KINDS[5..8], ["HELLO", "REMOVED", "LEAVE"]);
+        assert_eq!(Both::KINDS[8..], ["DATA", "CLOCK", "ORDER", "FINAL", "ACK"]);
         let ack: Both = Message::Carried(ack::Message::Ack(3));
         assert_eq!((ack.kind_name(), ack.to_string().as_str()), ("ACK", "ACK(3)"));
         let mail = Message::<ack::Message>::Mail(reliable::Message::Greeting { life: 1 });

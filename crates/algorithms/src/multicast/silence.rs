@@ -3,8 +3,10 @@
 //!
 //! That is right under an assumption: a message takes no longer than
 //! [`within`](crate::setup::Setup::within), and fewer than so many tries in a row are lost, there
-//! or back. Where it does not hold, a member that is up may be removed, and what it misses then is
-//! dropped.
+//! or back. So whatever is heard of a member begins the count anew, and a try counts only when
+//! there was time to answer the one before. Where the assumption does not hold, a member that is up
+//! may be removed, and what it misses then is dropped. It is told so when it is heard again, and
+//! comes back as a [new incarnation](super::membership).
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -31,8 +33,32 @@ impl Silence {
         Self { most: setup.tries, tries, removed: NodeSet::EMPTY }
     }
 
+    /// Whether silence matters at all.
+    pub(super) const fn is_counted(&self) -> bool {
+        self.most.is_some()
+    }
+
+    /// Whether so many unanswered tries are enough.
+    pub(super) fn is_enough(&self, tries: u8) -> bool {
+        self.most.is_some_and(|most| u32::from(tries) >= most.get())
+    }
+
     pub(super) fn is_removed(&self, id: NodeId) -> bool {
         self.removed.contains(id)
+    }
+
+    /// These are waited for no longer, whatever they say.
+    pub(super) fn remove(&mut self, ids: impl IntoIterator<Item = NodeId>) {
+        for id in ids {
+            self.removed.insert(id);
+            self.hear(id);
+        }
+    }
+
+    /// A new incarnation of a member, which is waited for.
+    pub(super) fn admit(&mut self, id: NodeId) {
+        self.removed.remove(id);
+        self.hear(id);
     }
 
     /// A member has said something. One that was removed stays so: it has missed what was dropped.
@@ -44,14 +70,15 @@ impl Silence {
 
     /// These have not answered, and are to be tried again; whether some are removed instead.
     pub(super) fn try_again(&mut self, waited: impl Iterator<Item = NodeId>) -> bool {
-        let Some(most) = self.most else { return false };
+        if !self.is_counted() {
+            return false;
+        }
         let mut removes = false;
         for id in waited {
-            let tries = &mut self.tries[id.index()];
-            if u32::from(*tries) >= most.get() {
+            if self.is_enough(self.tries[id.index()]) {
                 removes |= self.removed.insert(id);
             } else {
-                *tries += 1;
+                self.tries[id.index()] += 1;
             }
         }
         removes

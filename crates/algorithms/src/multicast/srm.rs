@@ -52,14 +52,18 @@
 //! arrives eventually. A message of a crashed sender that has reached one other member reaches all
 //! live ones. No member is removed, so that a window may be full for ever, unless `--tries R` is
 //! given: then one that was not heard while its sender said R times that it waits for it is, as
-//! [with acknowledgements](super::ack).
+//! [with acknowledgements](super::ack), and members [come and go](super::membership). So whoever is
+//! waited for says soon how far it has come, and a sender that says so again before an answer can
+//! be there counts it as the same try.
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **All get it**: a member
 //! that knows of a missing message requests it until it comes. Sessions see to it that it knows: a
 //! sender repeats its highest number until all members have acknowledged it. A sender keeps a
 //! message that any member misses, since it drops only those that all have acknowledged; its second
 //! request goes to all, and so to the sender, whatever the scope of the first. **It comes
-//! to rest**, since a member without new messages or pending requests is silent.
+//! to rest**, since a member without new messages or pending requests is silent; only a message of
+//! a crashed sender that others have heard of and nobody has is requested until the sender comes
+//! back as a new incarnation.
 //!
 //! **Departures**: sessions end when there is nothing to say, so that a run can end; the paper's
 //! go on. Randomness is a [choice](vorrang_protocol::Effects::choose) among so many values
@@ -246,7 +250,46 @@ impl Carrier for Srm {
             }
             Timer::Session => self.on_session_time(fx),
             Timer::Tick => self.on_tick(fx),
+            Timer::Answer => self.sessions.is_waiting = false,
         }
+    }
+
+    fn anew(&mut self, first: u64, fx: &mut impl Effects<Ordered<Self>>) {
+        self.begin_anew(first, fx);
+    }
+
+    fn dismiss(&mut self, id: NodeId, _: &mut impl Effects<Ordered<Self>>) {
+        self.silence.remove([id]);
+        self.laggards = self.seeks().count() as u32;
+        self.settle();
+    }
+
+    fn admit(&mut self, id: NodeId, fx: &mut impl Effects<Ordered<Self>>) -> u64 {
+        self.dismiss(id, fx);
+        self.silence.admit(id);
+        self.known[id.index()] = self.next();
+        self.next()
+    }
+
+    fn listen(&mut self, from: NodeId, first: u64, fx: &mut impl Effects<Ordered<Self>>) {
+        self.drop_stream(from, fx);
+        self.streams.insert(from, Stream::from(first));
+    }
+
+    fn heard(&mut self, id: NodeId) {
+        self.silence.hear(id);
+    }
+
+    fn is_removed(&self, id: NodeId) -> bool {
+        self.silence.is_removed(id)
+    }
+
+    fn owes(&self, id: NodeId) -> u64 {
+        self.known[id.index()]
+    }
+
+    fn next(&self) -> u64 {
+        self.streams.get(&self.me).map_or(0, |own| own.inbox.next)
     }
 
     fn has_room(&self) -> bool {
@@ -332,6 +375,17 @@ const FLAWS: &[Flaw] = &[
         shown_by: Demonstration::of(&[1, 0])
             .crashing(1)
             .given(&[(Parameter::Window, "1"), (Parameter::Tries, "3")]),
+    },
+    Flaw {
+        name: "stale-incarnation",
+        what: "a member that restarts is let in from the first message that its former incarnation \
+               had not acknowledged, and an acknowledgement of that one which is still under way \
+               counts for the new one: it never gets the message",
+        breaks: "validity",
+        shown_by: Demonstration::of(&[1, 0])
+            .crashing(1)
+            .restarting(1)
+            .given(&[(Parameter::Tries, "2")]),
     },
     Flaw {
         name: "never-widened",
@@ -557,6 +611,48 @@ mod tests {
         };
         let heard = hear(&mut r, 0, Message::Session(news));
         assert_eq!(heard, ["Request(0/0) in 2ms", "Session in 2ms to 6ms"]);
+    }
+
+    /// What is said of one sender, and who is sought.
+    fn session(of: (NodeId, u64, u64), seeks: &[NodeId]) -> Message {
+        Message::Session(News {
+            streams: [of].into_iter().collect(),
+            stable: 0,
+            seeks: seeks.iter().copied().collect(),
+            stamp: None,
+            echoes: [].into_iter().collect(),
+        })
+    }
+
+    const TRIES: &[(Parameter, &str)] = &[(Parameter::Distances, "known"), (Parameter::Tries, "1")];
+
+    #[test]
+    fn whoever_is_sought_and_would_be_removed_answers_soon() {
+        let mut r = member::<Srm>(1, 2, TRIES);
+        hear(&mut r, 0, data(0));
+        let sought = session((NodeId(0), 1, 1), &[NodeId(1)]);
+        assert_eq!(hear(&mut r, 0, sought), ["Session in 0ns to 1ms"], "however busy it is");
+        assert_eq!(run_out(&mut r, Timer::Session), ["0 SESSION(0:1)"]);
+    }
+
+    #[test]
+    fn sessions_that_leave_no_time_for_an_answer_are_no_further_tries() {
+        let mut s = member::<Srm>(0, 2, TRIES);
+        let soon = |s: &mut Ordered<Srm>| {
+            s.carrier.sessions.is_due = true;
+            run_out(s, Timer::Session)
+        };
+        say(&mut s, "");
+        assert!(soon(&mut s).contains(&"Answer in 4ms".into()), "the first try");
+        for _ in 0..3 {
+            assert_eq!(soon(&mut s)[0], "1 SESSION(0:1)", "it may still answer");
+        }
+        run_out(&mut s, Timer::Answer);
+        hear(&mut s, 1, session((NodeId(0), 0, 0), &[]));
+        assert_eq!(soon(&mut s)[0], "1 SESSION(0:1,1:0)", "it has answered");
+        run_out(&mut s, Timer::Answer);
+        assert_eq!(soon(&mut s), [""; 0], "it has not");
+        assert!(s.carrier.is_removed(NodeId(1)) && s.carrier.buffered() == 0);
     }
 
     #[test]

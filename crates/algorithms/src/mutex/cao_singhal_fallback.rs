@@ -23,10 +23,19 @@
 //! | response without contention | 2T + E |
 //! | recovery | 4 × the bound on message delay, until another quorum is asked |
 //!
-//! **Assumes** that messages take no longer than a known bound and are not lost or duplicated.
-//! Nodes that neither wait nor are inside may crash, as long as a quorum is left. A node that
-//! crashes while it waits or is inside is not covered: its permissions are gone, and the others
-//! wait. An arbiter that comes up again has not forgotten to whom it has given its permission.
+//! A node that comes up again says so to all (RESTARTED), and those who wait for its permission ask
+//! again, with the same stamp. But if its permission was out when it crashed, it may have missed
+//! that it was given back, or on: then it answers no probes, as if it were still down, until the
+//! permission comes back, and says only then that it is up.
+//!
+//! **Assumes** that messages take no longer than a known bound and are not lost or duplicated, but
+//! for those to a node that is down. Nodes that neither wait nor are inside may crash, and come up
+//! again, as long as a quorum is left. An arbiter that missed the return of its permission is never
+//! an arbiter again, and counts as down for this. (In [Maekawa's
+//! algorithm](super::maekawa_fallback) locks return to their arbiters, which can ask for them.) A
+//! node that crashes while it waits or is inside is not covered: its permissions are gone, and the
+//! others wait. An arbiter that comes up again has not forgotten to whom it has given its
+//! permission.
 //!
 //! **Why it is safe.** As without fallback, there is one permission of every arbiter, and whoever
 //! is inside has those of all members of one quorum, which it keeps until it leaves. Any two
@@ -34,7 +43,9 @@
 //! member's permission is with one of the two only, whether the arbiter is up or not. None of this
 //! rests on suspicions: a node that suspects wrongly asks more nodes than it needs. What is new is
 //! that an arbiter takes back a permission without having it: that of a request that was withdrawn.
-//! Its node does not use it, since it has left, and drops a REPLY to a request that is over.
+//! Its node does not use it, since it has left, and drops a REPLY to a request that is over. An
+//! arbiter that comes up again gives its permission to nobody before it has it back, as without a
+//! crash; and a REQUEST that comes twice is known, or that of a request that is over.
 //!
 //! **Why no request waits for ever.** A member that is down is suspected after two rounds, and then
 //! a quorum of those that are up is asked. Of these, as in Cao and Singhal's algorithm, each but
@@ -44,6 +55,12 @@
 //! it on to it; if it does so, the permission is taken for returned. It has the permission, as far
 //! as the arbiter knows: then that is taken for returned. It has not arrived yet, or is unknown:
 //! then nothing happens, and a REPLY that it still gets is answered with another WITHDRAW.
+//!
+//! A restart: what was lost at a node that was down was sent to it before its RESTARTED arrives.
+//! If it has its permission then, no request waited at it when it crashed, and what it may have
+//! missed is a REQUEST, which comes again. If its permission is out, it is suspected like one that
+//! is down. A node that has no quorum without suspects probes nobody any more; one that was
+//! suspected rightly and serves again has said so, and the node goes on.
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -78,11 +95,23 @@ pub enum Message {
     Probe(u64),
     /// An arbiter: I am.
     Alive(u64),
+    /// An arbiter: I was down, and have my permission.
+    Restarted,
 }
 
 impl vorrang_protocol::Message for Message {
-    const KINDS: &'static [&'static str] =
-        &["REQUEST", "REPLY", "FAIL", "TRANSFER", "YIELD", "RELEASE", "WITHDRAW", "PROBE", "ALIVE"];
+    const KINDS: &'static [&'static str] = &[
+        "REQUEST",
+        "REPLY",
+        "FAIL",
+        "TRANSFER",
+        "YIELD",
+        "RELEASE",
+        "WITHDRAW",
+        "PROBE",
+        "ALIVE",
+        "RESTARTED",
+    ];
 
     fn kind(&self) -> usize {
         match self {
@@ -90,6 +119,7 @@ impl vorrang_protocol::Message for Message {
             Self::Withdraw(_) => 6,
             Self::Probe(_) => 7,
             Self::Alive(_) => 8,
+            Self::Restarted => 9,
         }
     }
 }
@@ -101,6 +131,7 @@ impl fmt::Display for Message {
             Self::Withdraw(time) => write!(f, "WITHDRAW({time})"),
             Self::Probe(time) => write!(f, "PROBE({time})"),
             Self::Alive(time) => write!(f, "ALIVE({time})"),
+            Self::Restarted => write!(f, "RESTARTED"),
         }
     }
 }
@@ -136,13 +167,14 @@ impl CaoSinghalFallback {
     }
 
     /// Lets something happen to the node without fallback, which hears at once what it tells
-    /// itself, and sees whether it has entered.
+    /// itself, and sees whether it has entered, or has its permission back after a crash.
     fn act<T>(
         &mut self,
         fx: &mut impl Effects<Self>,
         act: impl FnOnce(&mut CaoSinghal, &mut Outbox<CaoSinghal>) -> T,
     ) -> T {
         let (waited, mut done) = (self.waits_since().is_some(), Outbox::default());
+        let unsure = self.node.arbiter.unsure;
         let result = act(&mut self.node, &mut done);
         let (me, mut effects) = (self.node.me, VecDeque::from(done.take()));
         while let Some(effect) = effects.pop_front() {
@@ -164,7 +196,41 @@ impl CaoSinghalFallback {
             fallback.enter();
             fx.cancel_timer(Timer::Probe);
         }
+        if unsure && !self.node.arbiter.unsure {
+            self.serve_again(fx);
+        }
         result
+    }
+
+    /// It is an arbiter again, for others and for itself.
+    fn serve_again(&mut self, fx: &mut impl Effects<Self>) {
+        let me = self.node.me;
+        if let Some(fallback) = self.fallback() {
+            fallback.hear(me);
+            let others = fallback.others(me);
+            fx.broadcast(others, Message::Restarted);
+        }
+        self.go_on(fx);
+    }
+
+    /// A node that waits may have stopped probing, with a suspect in every quorum.
+    fn go_on(&mut self, fx: &mut impl Effects<Self>) {
+        if self.waits_since().is_some()
+            && let Some(fallback) = self.fallback()
+        {
+            let round = fallback.round();
+            fx.set_timer(Timer::Probe, round);
+        }
+    }
+
+    /// An arbiter does not know what it was told while it was down.
+    fn on_restarted(&mut self, from: NodeId, fx: &mut impl Effects<Self>) {
+        if let Some(time) = self.waits_since()
+            && self.node.missing().any(|id| id == from)
+        {
+            fx.send(from, Message::Permit(Permit::Request { time }));
+        }
+        self.go_on(fx);
     }
 
     /// Tells an arbiter that a request of this node is over.
@@ -205,12 +271,7 @@ impl Protocol for CaoSinghalFallback {
                 self.withdraw(time, arbiter, fx);
             }
         }
-        if self.waits_since().is_some()
-            && let Some(fallback) = self.fallback()
-        {
-            let round = fallback.round();
-            fx.set_timer(Timer::Probe, round);
-        }
+        self.go_on(fx);
         Ok(())
     }
 
@@ -228,8 +289,12 @@ impl Protocol for CaoSinghalFallback {
                 self.act(fx, |node, fx| node.on_message(from, message, fx));
             }
             Message::Withdraw(time) => self.on_withdrawal(Stamp::new(time, from), fx),
-            Message::Probe(time) => fx.send(from, Message::Alive(time)),
-            Message::Alive(_) => {}
+            Message::Probe(time) if !self.node.arbiter.unsure => {
+                fx.send(from, Message::Alive(time));
+            }
+            Message::Restarted => self.on_restarted(from, fx),
+            // As an arbiter it is not there.
+            Message::Probe(_) | Message::Alive(_) => {}
         }
     }
 
@@ -251,9 +316,30 @@ impl Protocol for CaoSinghalFallback {
         }
     }
 
+    /// Only if its permission is not with another node, it is an arbiter at once.
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        let me = self.node.me;
+        match self.node.arbiter.lock {
+            Some(lock) if lock.node != me => {
+                self.node.arbiter.unsure = true;
+                if let Some(fallback) = self.fallback() {
+                    fallback.suspected.insert(me);
+                }
+                return;
+            }
+            // It was waiting or inside with it when it crashed.
+            Some(own) => self.on_withdrawal(own, fx),
+            None => {}
+        }
+        self.serve_again(fx);
+    }
+
     /// Permissions and queue, which quorum is asked, and which requests were withdrawn.
     fn state(&self) -> NodeState {
-        self.node.state().with("withdrawn", StateValue::set(self.node.arbiter.withdrawn()))
+        self.node
+            .state()
+            .with("withdrawn", StateValue::set(self.node.arbiter.withdrawn()))
+            .with("unsure", self.node.arbiter.unsure)
     }
 
     /// Permission, queue and clock lie on stable storage.
@@ -331,6 +417,20 @@ const FLAWS: &[Flaw] = &[
         breaks: "progress",
         shown_by: Demonstration::of(&[0, 1, 0]).given(TREE).crashing(1, 0),
     },
+    Flaw {
+        name: "restart-unheeded",
+        what: "a node that waits takes no notice of an arbiter that comes up again: its request, \
+               which came while the arbiter was down, is not repeated, and probes are answered",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[0, 1, 0]).given(TREE).crashing(1, 1),
+    },
+    Flaw {
+        name: "return-missed",
+        what: "an arbiter whose permission was out while it was down answers probes, though it may \
+               have missed the return: nobody asks another quorum",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[0, 2, 0]).fifo().given(TREE).crashing(1, 1),
+    },
 ];
 
 #[cfg(test)]
@@ -349,7 +449,8 @@ mod tests {
     /// Node 1 of three on a tree: its own quorum is the root and itself.
     fn node() -> (CaoSinghalFallback, Outbox<CaoSinghalFallback>) {
         let quorums = [[0, 1], [0, 2], [1, 2]].map(|ids| ids.map(NodeId).to_vec());
-        let fallback = Fallback::new(quorums.to_vec().into(), Duration::from_secs(1));
+        let within = Duration::from_secs(1);
+        let fallback = Fallback::new(Group::of(3), quorums.to_vec().into(), within);
         let node = CaoSinghal::new(NodeId(1), Group::of(3), fallback);
         (CaoSinghalFallback { node }, Outbox::default())
     }
@@ -440,5 +541,70 @@ mod tests {
         assert_eq!(restarted.node.arbiter, arbiter.node.arbiter);
         let alive = vec![sent(2, Message::Alive(7))];
         assert_eq!(hears(&mut arbiter, 2, Message::Probe(7)), alive);
+    }
+
+    /// An arbiter that has given its permission to node 0, was down and is up again.
+    fn unsure() -> CaoSinghalFallback {
+        let (mut arbiter, mut fx) = node();
+        hears(&mut arbiter, 0, request(1));
+        let mut again = arbiter.after_crash(node().0);
+        again.on_restart(&mut fx);
+        assert_eq!(fx.take(), [], "it does not say that it is up");
+        again
+    }
+
+    #[test]
+    fn an_arbiter_whose_permission_was_out_is_silent_until_it_is_back() {
+        let mut again = unsure();
+        assert_eq!(hears(&mut again, 2, Message::Probe(7)), []);
+        hears(&mut again, 2, request(7));
+        let back = Message::Permit(Permit::Release { epoch: 1, next: None });
+        let restarted = [0, 2].map(|to| sent(to, Message::Restarted));
+        let mut then = vec![sent(2, reply(7, 1, 2))];
+        then.extend(restarted);
+        assert_eq!(hears(&mut again, 0, back), then);
+        assert_eq!(hears(&mut again, 2, Message::Probe(7)), [sent(2, Message::Alive(7))]);
+    }
+
+    #[test]
+    fn that_a_permission_was_handed_on_does_not_mean_that_it_will_come_back() {
+        let mut again = unsure();
+        hears(&mut again, 2, request(7));
+        let next = Some(Stamp::new(7, NodeId(2)));
+        hears(&mut again, 0, Message::Permit(Permit::Release { epoch: 1, next }));
+        assert_eq!(hears(&mut again, 2, Message::Probe(7)), [], "node 2 may have left as well");
+    }
+
+    #[test]
+    fn while_it_is_silent_it_does_not_wait_for_itself_either() {
+        let (mut again, mut fx) = (unsure(), Outbox::default());
+        again.on_command(ACQUIRE, &mut fx).unwrap();
+        let asked = [0, 2].map(|to| sent(to, request(2)));
+        assert_eq!(fx.take()[..2], asked);
+    }
+
+    #[test]
+    fn who_waits_for_an_arbiter_that_was_down_asks_again_and_goes_on() {
+        let mut node = fallen_back();
+        let mut fx = Outbox::default();
+        node.on_timer(Timer::Probe, &mut fx);
+        assert_eq!(fx.take(), [], "0 and 2 are suspected");
+        let delay = node.fallback().unwrap().round();
+        let timer = Effect::SetTimer { timer: Timer::Probe, delay };
+        assert_eq!(hears(&mut node, 0, Message::Restarted), [sent(0, request(1)), timer]);
+        assert_eq!(hears(&mut node, 0, reply(1, 0, 1)), []);
+        node.on_timer(Timer::Probe, &mut fx);
+        assert_eq!(fx.take()[0], ENTERED, "0 and itself are a quorum without suspects");
+    }
+
+    #[test]
+    fn an_arbiter_that_had_its_own_permission_has_it_still() {
+        let (mut node, mut fx) = node();
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        let mut again = node.after_crash(super::tests::node().0);
+        fx.take();
+        again.on_restart(&mut fx);
+        assert_eq!(fx.take(), [0, 2].map(|to| sent(to, Message::Restarted)));
+        assert_eq!(hears(&mut again, 0, request(4)), [sent(0, reply(4, 1, 2))]);
     }
 }

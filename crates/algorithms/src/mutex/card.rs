@@ -62,7 +62,7 @@ pub const NOBODY: fn(&Setup) -> Needs = |_| Needs::Nobody;
 #[derive(Clone, Copy, Debug)]
 pub struct Promises {
     /// A request that happened before another enters first.
-    pub ordering: bool,
+    pub ordering: fn(&Setup) -> bool,
     /// A node that was told of a waiting request enters at most so often before it.
     pub bypass: Option<fn(&Setup) -> u32>,
     /// Of two requests the one with the lower stamp (t, i) enters first.
@@ -71,7 +71,7 @@ pub struct Promises {
 
 impl Promises {
     /// None.
-    pub const NONE: Self = Self { ordering: false, bypass: None, stamps: false };
+    pub const NONE: Self = Self { ordering: |_| false, bypass: None, stamps: false };
 }
 
 /// A bound on passing that is none, for set-ups of an algorithm that promise nothing.
@@ -99,7 +99,7 @@ impl Card {
     pub fn promised(&self, setup: &Setup) -> Besides {
         let Promises { ordering, bypass, stamps } = self.terms.promises;
         let bypass = bypass.map(|bound| bound(setup)).filter(|&bound| bound < UNBOUNDED);
-        Besides { ordering, bypass, stamps }
+        Besides { ordering: ordering(setup), bypass, stamps }
     }
 
     /// The promises that a flaw breaks: its demonstration must check them.

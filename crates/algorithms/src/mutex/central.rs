@@ -291,7 +291,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::ANY_ORDER.on(Layout::ThroughTheLast),
     takes: &[],
     terms: Terms {
-        promises: Promises { ordering: false, bypass: Some(|_| 1), ..Promises::NONE },
+        promises: Promises { bypass: Some(|_| 1), ..Promises::NONE },
         servers: 1,
         needs: THE_LAST,
         ..Terms::PLAIN

@@ -120,7 +120,7 @@ impl ElectedLift {
     ) {
         let mut heard = Vec::new();
         act(&mut self.election, &mut Up::new(fx, &mut heard));
-        for ElectionNotice::Leader(leader) in heard {
+        for leader in heard.into_iter().filter_map(ElectionNotice::leader) {
             if leader == self.lift.me {
                 self.on_lift(fx, |lift, up| lift.start(up));
             }

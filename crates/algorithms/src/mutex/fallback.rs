@@ -12,7 +12,7 @@ use alloc::vec::Vec;
 use core::mem;
 use core::time::Duration;
 
-use vorrang_protocol::{Delay, NodeId, NodeSet, NodeState, StateValue};
+use vorrang_protocol::{Delay, Group, NodeId, NodeSet, NodeState, StateValue};
 
 use super::card::{BUSIEST, Load, MESSAGES, RESPONSE, SYNC_DELAY, Setting};
 use super::theory;
@@ -22,6 +22,7 @@ use crate::setup::{Setup, Unfit};
 /// The quorums of a node, and which of them is asked.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Fallback {
+    group: Group,
     /// All quorums, the node's own first.
     quorums: Arc<[Vec<NodeId>]>,
     /// How long a message takes at most.
@@ -37,11 +38,11 @@ pub struct Fallback {
 }
 
 impl Fallback {
-    /// With these quorums, the node's own first; a message takes no longer than this.
-    pub fn new(quorums: Arc<[Vec<NodeId>]>, within: Duration) -> Self {
+    /// Of a node of `group` with these quorums, its own first; a message takes no longer than this.
+    pub fn new(group: Group, quorums: Arc<[Vec<NodeId>]>, within: Duration) -> Self {
         let (quorum, asked) = (Vec::new(), Vec::new());
         let (probed, suspected) = (NodeSet::EMPTY, NodeSet::EMPTY);
-        Self { quorums, within, quorum, asked, probed, suspected }
+        Self { group, quorums, within, quorum, asked, probed, suspected }
     }
 
     /// A quorum without suspects; none if every one has some.
@@ -68,10 +69,15 @@ impl Fallback {
         new
     }
 
-    /// Whoever is heard is up.
-    pub(super) fn hear(&mut self, from: NodeId) {
-        self.suspected.remove(from);
+    /// Whoever is heard is up. Whether it was suspected.
+    pub(super) fn hear(&mut self, from: NodeId) -> bool {
         self.probed.remove(from);
+        self.suspected.remove(from)
+    }
+
+    /// All nodes but this one.
+    pub(super) fn others(&self, me: NodeId) -> impl Iterator<Item = NodeId> + use<> {
+        self.group.members().filter(move |&it| it != me)
     }
 
     /// Whether a node was asked for the request.
@@ -80,7 +86,8 @@ impl Fallback {
     }
 
     /// A round is over: whoever was probed and has not answered is suspected. Those who are to be
-    /// asked now; none if every quorum has a suspect, so that there is nothing to wait for.
+    /// asked now; none if every quorum has a suspect, so that there is nothing to wait for until
+    /// one of them says that it has come up again.
     pub(super) fn end_round(&mut self) -> Option<Vec<NodeId>> {
         self.suspected.extend_from(&mem::take(&mut self.probed));
         if !self.quorum.iter().any(|&id| self.suspected.contains(id)) {
@@ -96,7 +103,7 @@ impl Fallback {
         self.probed.clone()
     }
 
-    /// The request is granted: nobody is probed any more.
+    /// The request is granted, or given up: nobody is probed any more.
     pub(super) fn enter(&mut self) {
         self.probed.clear();
         self.quorum.clear();
@@ -104,6 +111,7 @@ impl Fallback {
 
     /// The request is over; those who must hear of it.
     pub(super) fn leave(&mut self) -> Vec<NodeId> {
+        self.enter();
         mem::take(&mut self.asked)
     }
 
@@ -138,12 +146,12 @@ pub(super) fn fallbacks(setup: &Setup) -> Result<impl Fn(NodeId) -> Fallback + u
             return Err(Unfit(format!("--quorum: {one:?} and {other:?} do not meet")));
         }
     }
-    let within = setup.within;
+    let (group, within) = (setup.group, setup.within);
     Ok(move |me| {
         let own = system.of(me);
         let others = family.iter().filter(|quorum| **quorum != own).cloned();
         let all: Vec<Vec<NodeId>> = [own.clone()].into_iter().chain(others).collect();
-        Fallback::new(all.into(), within)
+        Fallback::new(group, all.into(), within)
     })
 }
 

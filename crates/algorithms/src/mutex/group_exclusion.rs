@@ -32,7 +32,7 @@
 //! their numbers only tell an entry of this view from those of older ones.
 
 use super::Claim;
-use super::card::{Card, Terms};
+use super::card::{Card, Demonstration, Flaw, Terms};
 use super::readers_writers::{SHARING, THEORY};
 use crate::card::Assumes;
 
@@ -46,9 +46,17 @@ pub const CARD: Card = Card {
     takes: &[],
     terms: Terms { claims: &[Claim::Group(0), Claim::Group(1)], ..SHARING },
     theory: THEORY,
-    flaws: &[],
+    flaws: FLAWS,
     source: include_str!("group_exclusion.rs"),
 };
+
+/// What is easily forgotten; built in [`super::flaws`].
+const FLAWS: &[Flaw] = &[Flaw {
+    name: "classes-not-compared",
+    what: "a node that is inside replies to every request at once, of whatever class",
+    breaks: "exclusion",
+    shown_by: Demonstration::of(&[1, 1]).claiming(&[Claim::Group(0), Claim::Group(1)]),
+}];
 
 #[cfg(test)]
 mod tests {

@@ -267,7 +267,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::FIFO,
     takes: &[],
     terms: Terms {
-        promises: Promises { ordering: true, bypass: Some(|_| 1), stamps: true },
+        promises: Promises { ordering: |_| true, bypass: Some(|_| 1), stamps: true },
         needs: EVERYONE,
         ..Terms::PLAIN
     },

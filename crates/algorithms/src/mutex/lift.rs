@@ -158,8 +158,14 @@ pub(super) fn nobody_passed_over_too_often<C: Clients>(
     for (node, it) in at.up() {
         let Counted { passed, most, .. } = &it.clients;
         if let Some((who, times)) = passed.iter().find(|(_, times)| times > most) {
+            let whom = if *who == node {
+                String::from("its own request")
+            } else {
+                format!("the request of node {who}")
+            };
+            let neighbours = if *most == 1 { "neighbour" } else { "neighbours" };
             return Err(format!(
-                "node {node} has passed over node {who} {times} times, and has {most} neighbours"
+                "node {node} has passed over {whom} {times} times, and has {most} {neighbours}"
             ));
         }
     }

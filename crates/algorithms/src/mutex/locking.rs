@@ -208,6 +208,18 @@ impl Arbiter {
         has_it
     }
 
+    /// The requests of a node are over up to this one; whether the lock is free thereby.
+    pub(super) fn end(&mut self, over: Stamp) -> bool {
+        let is_over = |it: &Stamp| it.node == over.node && it.time <= over.time;
+        self.waiting.retain(|it| !is_over(it));
+        self.lock.take_if(|it| is_over(it)).is_some()
+    }
+
+    /// The last request of a node that is known here.
+    pub(super) fn last_of(&self, node: NodeId) -> Option<Stamp> {
+        self.waiting.iter().chain(&self.lock).copied().filter(|it| it.node == node).max()
+    }
+
     /// Takes out the oldest waiting request, if the lock is free.
     pub(super) fn next(&mut self) -> Option<Stamp> {
         if self.lock.is_none() { self.waiting.pop() } else { None }

@@ -23,10 +23,19 @@
 //! | response without contention | 2T + E |
 //! | recovery | 4 × the bound on message delay, until another quorum is asked |
 //!
-//! **Assumes** that messages take no longer than a known bound and are not lost or duplicated.
-//! Nodes that neither wait nor are inside may crash, as long as a quorum is left. A node that
-//! crashes while it waits or is inside is not covered: its locks are never given back, and the
-//! others wait. An arbiter that comes up again has not forgotten to whom it has given its lock.
+//! A node that comes up again says so to all (RESTARTED): which of its requests are over, and which
+//! request of the other it knows last. What was sent to it while it was down is lost, and the
+//! others make up for it. Who waits, and has asked or suspected it, begins anew: its request is
+//! over, and it makes another, with a later stamp. Who is asked about a request that is over says
+//! that it is (RELEASE).
+//!
+//! **Assumes** that messages take no longer than a known bound and are not lost or duplicated, but
+//! for those to a node that is down. Nodes that neither wait nor are inside may crash, and come up
+//! again, as long as a quorum is left. An arbiter that comes up again has not forgotten to whom it
+//! has given its lock. Two things are not covered, since no suspicion takes a lock back. If a node
+//! crashes while it waits or is inside, its locks are gone until it comes up again. And if a node
+//! leaves while one of its arbiters is down, and is itself down when that one comes up, the arbiter
+//! is locked for it until both are up.
 //!
 //! **Why it is safe.** Whoever is inside has had the locks of all members of one quorum, and no
 //! arbiter takes its lock back from a node inside. Two quorums of the system have a member in
@@ -36,7 +45,9 @@
 //! one in some other member, to which the same applies. None of this rests on suspicions: a node
 //! that suspects wrongly asks more nodes than it needs. So it is safe on links of any delay (`check
 //! maekawa-fallback --asynchronous --only safety` looks for a run that is not, as far as
-//! `--max-states` lets it: probes never end there).
+//! `--max-states` lets it: probes never end there). What RESTARTED brings about is safe at any
+//! moment, too: a node says of its own requests that they are over, which they are for ever, and
+//! whatever is still under way names a request that is over.
 //!
 //! **Why no request waits for ever.** A member that is down is suspected after two rounds, and then
 //! a quorum of those that are up is asked. Of these, as in Maekawa's algorithm, each but the oldest
@@ -44,6 +55,13 @@
 //! added since a node may enter without the locks of some that it has asked: RELEASE also takes a
 //! request out of an arbiter's queue, and a LOCKED for a request that is over, which has crossed
 //! the RELEASE, is answered with another.
+//!
+//! A restart: whatever was lost at a node that was down was sent to it before its RESTARTED
+//! arrives. So a request that waits after that has lost nothing of what it has said to that
+//! arbiter, be it REQUEST or RELINQUISH, since it was made later; and of a request that is over the
+//! arbiter has been told. A node that has no quorum without suspects asks nobody any more; but one
+//! that was suspected rightly and is up again has said so, and then it asks anew. Every restart
+//! makes a request younger once, so none is put off for ever by finitely many.
 
 use alloc::format;
 use alloc::string::String;
@@ -72,17 +90,34 @@ pub enum Message {
     Probe(u64),
     /// An arbiter: I am.
     Alive(u64),
+    /// A node: I was down.
+    Restarted {
+        /// Its own requests up to this time are over.
+        over: u64,
+        /// The last request of the receiver that it knows as an arbiter; 0 if it knows none.
+        known: u64,
+    },
 }
 
 impl vorrang_protocol::Message for Message {
-    const KINDS: &'static [&'static str] =
-        &["REQUEST", "LOCKED", "FAILED", "INQUIRE", "RELINQUISH", "RELEASE", "PROBE", "ALIVE"];
+    const KINDS: &'static [&'static str] = &[
+        "REQUEST",
+        "LOCKED",
+        "FAILED",
+        "INQUIRE",
+        "RELINQUISH",
+        "RELEASE",
+        "PROBE",
+        "ALIVE",
+        "RESTARTED",
+    ];
 
     fn kind(&self) -> usize {
         match self {
             Self::Lock(message) => message.kind(),
             Self::Probe(_) => 6,
             Self::Alive(_) => 7,
+            Self::Restarted { .. } => 8,
         }
     }
 }
@@ -93,6 +128,7 @@ impl fmt::Display for Message {
             Self::Lock(message) => message.fmt(f),
             Self::Probe(time) => write!(f, "PROBE({time})"),
             Self::Alive(time) => write!(f, "ALIVE({time})"),
+            Self::Restarted { over, known } => write!(f, "RESTARTED({over},{known})"),
         }
     }
 }
@@ -139,12 +175,11 @@ impl MaekawaFallback {
         }
     }
 
+    /// It may wait here: then it has entered with the locks of others. Those before it are over as
+    /// well, and a RELEASE for them may be lost.
     fn on_release(&mut self, request: Stamp, fx: &mut impl Effects<Self>) {
-        if self.arbiter.unlock(request) {
+        if self.arbiter.end(request) {
             self.give(fx);
-        } else {
-            // It has entered with the locks of others.
-            self.arbiter.waiting.retain(|it| *it != request);
         }
     }
 
@@ -212,6 +247,30 @@ impl MaekawaFallback {
         fx.broadcast(self.fallback.leave(), Message::Lock(Lock::Release { time }));
     }
 
+    /// What a node was told while it was down it does not know.
+    fn on_restarted(
+        &mut self,
+        from: NodeId,
+        was_suspected: bool,
+        known: u64,
+        fx: &mut impl Effects<Self>,
+    ) {
+        let current = match self.request.phase {
+            Phase::Waiting(time) | Phase::Inside(time) => Some(time),
+            Phase::Outside => None,
+        };
+        if known > 0 && current != Some(known) {
+            send(from, Lock::Release { time: known }, fx);
+        }
+        if let Phase::Waiting(time) = self.request.phase
+            && (was_suspected || self.fallback.has_asked(from))
+        {
+            self.request = Request::default();
+            self.leave(time, fx);
+            self.ask(fx);
+        }
+    }
+
     fn on_lock(&mut self, from: NodeId, message: Lock, fx: &mut impl Effects<Self>) {
         let theirs = |time| Stamp::new(time, from);
         match message {
@@ -254,11 +313,15 @@ impl HandlesSelfMessages for MaekawaFallback {
     }
 
     fn hear(&mut self, from: NodeId, message: Message, fx: &mut impl Effects<Self>) {
-        self.fallback.hear(from);
+        let was_suspected = self.fallback.hear(from);
         match message {
             Message::Lock(message) => self.on_lock(from, message, fx),
             Message::Probe(time) => fx.send(from, Message::Alive(time)),
             Message::Alive(_) => {}
+            Message::Restarted { over, known } => {
+                self.on_release(Stamp::new(over, from), fx);
+                self.on_restarted(from, was_suspected, known, fx);
+            }
         }
     }
 
@@ -293,6 +356,16 @@ impl Protocol for MaekawaFallback {
 
     fn on_timer(&mut self, timer: Timer, fx: &mut impl Effects<Self>) {
         self.expire_at_home(timer, fx);
+    }
+
+    /// Its requests are over, and what it was told meanwhile it does not know.
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        let over = self.clock.now();
+        for id in self.fallback.others(self.me) {
+            let known = self.arbiter.last_of(id).map_or(0, |it| it.time);
+            fx.send(id, Message::Restarted { over, known });
+        }
+        self.hear_at_home(self.me, Message::Lock(Lock::Release { time: over }), fx);
     }
 
     /// Maekawa's lists, and which quorum is asked.
@@ -374,6 +447,13 @@ const FLAWS: &[Flaw] = &[
         breaks: "progress",
         shown_by: Demonstration::of(&[0, 1, 0]).given(TREE).crashing(1, 0),
     },
+    Flaw {
+        name: "restart-unheeded",
+        what: "a node that waits takes no notice of an arbiter that comes up again: its request, \
+               which came while the arbiter was down, is not repeated, and probes are answered",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[0, 1, 0]).given(TREE).crashing(1, 1),
+    },
 ];
 
 #[cfg(test)]
@@ -382,7 +462,7 @@ mod tests {
     use alloc::vec::Vec;
     use core::time::Duration;
 
-    use vorrang_protocol::{Effect, Outbox};
+    use vorrang_protocol::{Effect, Group, Outbox};
 
     use super::*;
 
@@ -392,7 +472,8 @@ mod tests {
     /// Node 1 of three on a tree: its own quorum is the root and itself.
     fn node() -> (MaekawaFallback, Outbox<MaekawaFallback>) {
         let quorums = [[0, 1], [0, 2], [1, 2]].map(|ids| ids.map(NodeId).to_vec());
-        let fallback = Fallback::new(quorums.to_vec().into(), Duration::from_secs(1));
+        let within = Duration::from_secs(1);
+        let fallback = Fallback::new(Group::of(3), quorums.to_vec().into(), within);
         (MaekawaFallback::new(NodeId(1), fallback), Outbox::default())
     }
 
@@ -467,6 +548,55 @@ mod tests {
         arbiter.on_message(NodeId(2), Message::Probe(7), &mut fx);
         let alive = Effect::Send { to: NodeId(2), message: Message::Alive(7) };
         assert_eq!(fx.take(), [alive]);
+    }
+
+    fn heard(node: &mut MaekawaFallback, from: u32, known: u64) -> Vec<Effect<MaekawaFallback>> {
+        let mut fx = Outbox::default();
+        node.on_message(NodeId(from), Message::Restarted { over: 0, known }, &mut fx);
+        fx.take()
+    }
+
+    #[test]
+    fn who_waits_for_an_arbiter_that_was_down_asks_anew_with_a_later_stamp() {
+        let mut node = fallen_back();
+        let [release, request] = [Lock::Release { time: 1 }, Lock::Request { time: 2 }];
+        let timer = Effect::SetTimer { timer: Timer::Probe, delay: node.fallback.round() };
+        let anew = [sent(0, release), sent(2, release), sent(0, request), timer];
+        assert_eq!(heard(&mut node, 0, 1), anew, "its own quorum, which has no suspects");
+        assert_eq!(node.arbiter.lock, Some(Stamp::new(2, NodeId(1))), "at home as well");
+        assert_eq!(heard(&mut node, 2, 0), [], "not asked, and not suspected");
+        assert_eq!(heard(&mut node, 2, 1), [sent(2, release)], "the RELEASE was lost");
+        hears(&mut node, 0, Lock::Locked { time: 2 });
+        assert_eq!(heard(&mut node, 0, 2), [], "inside: it will be told");
+    }
+
+    #[test]
+    fn a_node_that_has_given_up_asks_again_when_one_comes_up() {
+        let mut node = fallen_back();
+        let mut fx = Outbox::default();
+        node.on_timer(Timer::Probe, &mut fx);
+        assert_eq!(fx.take(), [], "0 and 2 are suspected");
+        assert_eq!(heard(&mut node, 2, 0)[2], sent(2, Lock::Request { time: 2 }));
+    }
+
+    #[test]
+    fn who_comes_up_says_which_requests_are_over_and_which_it_knows() {
+        let (mut node, mut fx) = node();
+        hears(&mut node, 0, Lock::Request { time: 4 });
+        node.on_command(ACQUIRE, &mut fx).unwrap();
+        hears(&mut node, 2, Lock::Request { time: 7 });
+        fx.take();
+        let mut again = node.after_crash(super::tests::node().0);
+        again.on_restart(&mut fx);
+        let restarted = |to, known| Effect::Send {
+            to: NodeId(to),
+            message: Message::Restarted { over: 7, known },
+        };
+        assert_eq!(fx.take(), [restarted(0, 4), restarted(2, 7)]);
+        assert_eq!(again.arbiter.waiting, [Stamp::new(7, NodeId(2))], "its own is over");
+        // That of another, of which the locks come back.
+        again.on_message(NodeId(0), Message::Restarted { over: 4, known: 0 }, &mut fx);
+        assert_eq!(fx.take(), [sent(2, Lock::Locked { time: 7 })]);
     }
 
     #[test]

@@ -35,9 +35,12 @@
 //! arrive, without a failure detector: there are no time-outs. If a node crashes that waits or is
 //! inside, its votes are gone, and others may wait for ever (`vorrang check majority-votes
 //! --crashes 1`; [in time](super::majority_votes_timely) they can be withdrawn); still no two are
-//! inside. If it restarts, it tells all that its requests are over, and the votes are back. For
-//! this a node must keep its clock and the holder of its vote on stable storage, and write them
-//! before a vote goes out: a node that forgets that it has voted votes twice (the flaw `amnesia`).
+//! inside. If it restarts, it tells all that its requests are over (RESTARTED), and the votes are
+//! back. For this a node must keep its clock and the holder of its vote on stable storage, and
+//! write them before a vote goes out: a node that forgets that it has voted votes twice (the flaw
+//! `amnesia`). What it was told while it was down is lost. So whoever waits when RESTARTED comes
+//! asks all anew, with a later time, which takes N−1 messages. A RELEASE that was lost is not made
+//! up for: the vote is back when the node that has left asks again.
 //!
 //! A single message that is lost makes one arbiter useless at most, so that with three nodes or
 //! more all are served; two may leave a node waiting. A duplicate of a LOCKED that arrives after
@@ -56,7 +59,9 @@
 //! arbiters, and these are a majority; it need not give any back, since none is older. A node that
 //! has left asks again with a later time, since clocks advance with every request that a node makes
 //! or sees; so every request is the oldest at some time. Entries do not follow the stamps: a
-//! younger request that has its majority goes first.
+//! younger request that has its majority goes first. A restart makes requests younger, each once.
+//! After it they have lost nothing of what they have said to the node that was down, neither a
+//! REQUEST nor a RELINQUISH: whatever is lost there was sent before its RESTARTED arrives.
 //!
 //! **Why 6(N−1) + 3.** Besides REQUEST, LOCKED and RELEASE, a request causes at each arbiter one
 //! INQUIRE at most, one RELINQUISH for it, and a second LOCKED for the request that gave its vote
@@ -110,11 +115,13 @@ pub enum Message {
     Relinquish { time: u64 },
     /// A requester: this request is over, and so are all before it.
     Release { time: u64 },
+    /// A node: I was down, and my requests up to this one are over.
+    Restarted { time: u64 },
 }
 
 impl vorrang_protocol::Message for Message {
     const KINDS: &'static [&'static str] =
-        &["REQUEST", "LOCKED", "INQUIRE", "RELINQUISH", "RELEASE"];
+        &["REQUEST", "LOCKED", "INQUIRE", "RELINQUISH", "RELEASE", "RESTARTED"];
 
     fn kind(&self) -> usize {
         match self {
@@ -123,6 +130,7 @@ impl vorrang_protocol::Message for Message {
             Self::Inquire { .. } => 2,
             Self::Relinquish { .. } => 3,
             Self::Release { .. } => 4,
+            Self::Restarted { .. } => 5,
         }
     }
 }
@@ -133,7 +141,8 @@ impl fmt::Display for Message {
         | Self::Locked { time }
         | Self::Inquire { time }
         | Self::Relinquish { time }
-        | Self::Release { time }) = self;
+        | Self::Release { time }
+        | Self::Restarted { time }) = self;
         write!(f, "{}({time})", vorrang_protocol::Message::kind_name(self))
     }
 }
@@ -188,11 +197,7 @@ impl MajorityVotes {
             return false;
         };
         *over = time;
-        let is_over = |it: Stamp| it.node == node && it.time <= time;
-        self.arbiter.waiting.retain(|&it| !is_over(it));
-        if self.arbiter.lock.is_some_and(is_over) {
-            self.arbiter.lock = None;
-        }
+        self.arbiter.end(Stamp::new(time, node));
         true
     }
 
@@ -240,6 +245,23 @@ impl MajorityVotes {
 
     // --- the requester
 
+    /// A new request ends all earlier ones, wherever it arrives.
+    fn ask(&mut self, fx: &mut impl Effects<Self>) {
+        let time = self.clock.tick();
+        self.phase = Phase::Waiting(time);
+        self.votes.clear();
+        self.inquired.clear();
+        self.everyone(Message::Request { time }, fx);
+    }
+
+    /// A node that was down may have missed the request, or that a vote was given back.
+    fn on_restarted(&mut self, over: Stamp, fx: &mut impl Effects<Self>) {
+        self.on_release(over, fx);
+        if matches!(self.phase, Phase::Waiting(_)) {
+            self.ask(fx);
+        }
+    }
+
     /// A vote that makes a majority is not given back.
     fn on_locked(&mut self, arbiter: NodeId, time: u64, fx: &mut impl Effects<Self>) {
         self.votes.insert(arbiter);
@@ -279,11 +301,7 @@ impl HandlesSelfMessages for MajorityVotes {
 
     fn obey(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
         match (command, self.phase) {
-            (Command::Acquire(Claim::Exclusive), Phase::Outside) => {
-                let time = self.clock.tick();
-                self.phase = Phase::Waiting(time);
-                self.everyone(Message::Request { time }, fx);
-            }
+            (Command::Acquire(Claim::Exclusive), Phase::Outside) => self.ask(fx),
             (Command::Release, Phase::Inside(time)) => {
                 self.phase = Phase::Outside;
                 self.votes.clear();
@@ -304,6 +322,7 @@ impl HandlesSelfMessages for MajorityVotes {
             Message::Request { time } => self.on_request(Stamp::new(time, from), fx),
             Message::Relinquish { time } => self.on_relinquish(Stamp::new(time, from), fx),
             Message::Release { time } => self.on_release(Stamp::new(time, from), fx),
+            Message::Restarted { time } => self.on_restarted(Stamp::new(time, from), fx),
             Message::Locked { time } if self.phase == Phase::Waiting(time) => {
                 self.on_locked(from, time, fx);
             }
@@ -335,7 +354,7 @@ impl Protocol for MajorityVotes {
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         let time = self.clock.now();
         for other in self.group.members().filter(|&it| it != self.me) {
-            fx.send(other, Message::Release { time });
+            fx.send(other, Message::Restarted { time });
         }
         self.hear_at_home(self.me, Message::Release { time }, fx);
     }
@@ -436,7 +455,7 @@ const FLAWS: &[Flaw] = &[
 mod tests {
     use vorrang_protocol::{Effect, Outbox, Situation};
 
-    use super::Message::{Inquire, Locked, Release, Relinquish, Request};
+    use super::Message::{Inquire, Locked, Release, Relinquish, Request, Restarted};
     use super::*;
     use crate::mutex::lemmas::majority_votes::INVARIANTS;
     use crate::setup::Setup;
@@ -627,12 +646,26 @@ mod tests {
         assert_eq!((again.phase, &again.votes), (Phase::Outside, &NodeSet::EMPTY));
         assert_eq!(again.arbiter, node.arbiter);
         again.on_restart(&mut fx);
-        let mut all: Vec<_> = [1, 2, 3, 4].map(|to| send(to, Release { time: 6 })).into();
+        let mut all: Vec<_> = [1, 2, 3, 4].map(|to| send(to, Restarted { time: 6 })).into();
         all.push(send(2, Locked { time: 6 }));
         assert_eq!(fx.take(), all, "its own vote is free again");
         let again = again.after_crash(self::node(5, 0).0);
         assert_eq!(again.arbiter.lock, Some(Stamp::new(6, NodeId(2))), "that of another is not");
         assert_eq!((again.clock.now(), again.over[0]), (6, 6));
+    }
+
+    #[test]
+    fn who_waits_when_a_node_comes_up_asks_all_anew() {
+        let (mut node, mut fx) = waiting(0);
+        told(&mut node, &mut fx, 3, Locked { time: 1 });
+        let anew = [1, 2, 3, 4].map(|to| send(to, Request { time: 2 }));
+        assert_eq!(told(&mut node, &mut fx, 3, Restarted { time: 0 }), anew);
+        assert_eq!(node.votes.iter().collect::<Vec<_>>(), [NodeId(0)], "its own, for the new one");
+        assert_eq!(told(&mut node, &mut fx, 3, Locked { time: 1 }), [], "that request is over");
+        for arbiter in [1, 3] {
+            told(&mut node, &mut fx, arbiter, Locked { time: 2 });
+        }
+        assert_eq!(told(&mut node, &mut fx, 4, Restarted { time: 0 }), [], "it is inside");
     }
 
     #[test]

@@ -27,7 +27,8 @@
 //! duplicated; their order does not matter. Up to ⌊(N−1)/2⌋ nodes may be down at a time, whatever
 //! they did when they crashed: waited, were inside, or had given their vote. They may restart, with
 //! what a node of majority-votes keeps: its clock, the holder of its vote, and which requests are
-//! over.
+//! over. What was sent to them while they were down is lost; whoever waits when they are up again
+//! asks anew.
 //!
 //! **Why it is safe.** As there, two inside would share an arbiter. Its vote goes from one to the
 //! other if the first has given it back or is over, or if it is withdrawn. A node that is up and
@@ -42,7 +43,9 @@
 //! **Why no request starves.** Every live arbiter has its vote, or has given it to a node that is
 //! up, or probes the one that has it, since an older request waits, and withdraws it. So the oldest
 //! request of live nodes gets the votes of all live arbiters, as in majority-votes, and these are a
-//! majority.
+//! majority. That holds for arbiters that were down as well: what they have missed of a request
+//! that still waits is said again when their RESTARTED arrives, and one that missed a RELEASE
+//! withdraws the vote after a probe.
 //!
 //! **Where we depart.** Votes are not leased for a time, so a node may stay inside for as long as
 //! it likes. An arbiter asks only while another waits: where nobody does, there are no messages.
@@ -87,13 +90,13 @@ impl From<majority_votes::Message> for Message {
 
 impl vorrang_protocol::Message for Message {
     const KINDS: &'static [&'static str] =
-        &["REQUEST", "LOCKED", "INQUIRE", "RELINQUISH", "RELEASE", "PROBE", "ALIVE"];
+        &["REQUEST", "LOCKED", "INQUIRE", "RELINQUISH", "RELEASE", "RESTARTED", "PROBE", "ALIVE"];
 
     fn kind(&self) -> usize {
         match self {
             Self::Votes(message) => message.kind(),
-            Self::Probe(_) => 5,
-            Self::Alive(_) => 6,
+            Self::Probe(_) => 6,
+            Self::Alive(_) => 7,
         }
     }
 }

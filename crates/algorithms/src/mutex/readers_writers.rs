@@ -307,7 +307,7 @@ pub const CARD: Card = Card {
 /// Invariants for every kind of claims.
 pub(super) const SHARING: Terms = Terms {
     admission: |_| Admission::Compatible,
-    promises: Promises { ordering: true, bypass: Some(|_| 1), ..Promises::NONE },
+    promises: Promises { ordering: |_| true, bypass: Some(|_| 1), ..Promises::NONE },
     needs: EVERYONE,
     ..Terms::PLAIN
 };

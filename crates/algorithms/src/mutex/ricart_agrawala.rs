@@ -269,7 +269,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::ANY_ORDER,
     takes: &[],
     terms: Terms {
-        promises: Promises { ordering: true, bypass: Some(|_| 1), stamps: true },
+        promises: Promises { ordering: |_| true, bypass: Some(|_| 1), stamps: true },
         needs: EVERYONE,
         ..Terms::PLAIN
     },

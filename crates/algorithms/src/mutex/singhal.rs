@@ -382,7 +382,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::ANY_ORDER,
     takes: &[Parameter::Holder, Parameter::Arbitration],
     terms: Terms {
-        promises: Promises { ordering: false, bypass: Some(bypass), ..Promises::NONE },
+        promises: Promises { bypass: Some(bypass), ..Promises::NONE },
         tokens: &["TOKEN"],
         ..Terms::PLAIN
     },
@@ -475,6 +475,12 @@ const FLAWS: &[Flaw] = &[
     Flaw {
         name: "staircase-believed",
         what: "of the same number the node is believed and not the token: first marks are false",
+        breaks: "progress",
+        shown_by: Demonstration::of(&[1, 1, 1]),
+    },
+    Flaw {
+        name: "last-asker-only",
+        what: "who is asked marks the sender alone: it forgets whom else it would have to ask",
         breaks: "progress",
         shown_by: Demonstration::of(&[1, 1, 1]),
     },

@@ -340,7 +340,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::ANY_ORDER,
     takes: &[Parameter::Holder],
     terms: Terms {
-        promises: Promises { ordering: false, bypass: Some(|_| 1), ..Promises::NONE },
+        promises: Promises { bypass: Some(|_| 1), ..Promises::NONE },
         tokens: &["PRIVILEGE"],
         ..Terms::PLAIN
     },

@@ -374,7 +374,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::ANY_ORDER.on(Layout::Ring),
     takes: &[Parameter::Holder, Parameter::Rest, Parameter::Resources, Parameter::Priorities],
     terms: Terms {
-        promises: Promises { ordering: false, bypass: Some(bypass), ..Promises::NONE },
+        promises: Promises { bypass: Some(bypass), ..Promises::NONE },
         perpetual: true,
         tokens: &["TOKEN"],
         ..Terms::PLAIN

@@ -47,6 +47,11 @@
 //! respect happened-before; with a sequencer those nearer to it may pass as often as they like
 //! meanwhile.
 //!
+//! With applications that ask for ever (`--entries forever`), stamps and proposals need an answer
+//! of everyone, so that two members are never far apart, and the search comes to an end. With a
+//! sequencer or a token one member may be served for ever while what it says to others piles up on
+//! its links: such a search is bounded.
+//!
 //! **Where we depart from the paper.** It has replicas that order the requests of clients; here
 //! members are both.
 
@@ -59,7 +64,8 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Group, Message as _, Needs, Never, NodeId, NodeState, Protocol, Refused, StateValue,
+    Counter, CounterVisitor, Effects, Group, Message as _, Needs, Never, NodeId, NodeState,
+    Protocol, Refused, StateValue,
 };
 
 use super::card::{
@@ -105,6 +111,13 @@ impl vorrang_protocol::Message for Message {
             Self::Cast(Body::Next(_)) => 3,
             Self::Cast(Body::Final { .. }) => 4,
             Self::Letter(letter) => 5 + letter.kind(),
+        }
+    }
+
+    fn counters(&mut self, from: NodeId, to: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Cast(body) => body.counters(from, visit),
+            Self::Letter(letter) => letter.counters(to, visit),
         }
     }
 }
@@ -286,6 +299,13 @@ impl Protocol for TotalOrder {
             .with("heard", StateValue::vector(self.heard.iter().copied()))
             .beneath("order", self.order.state())
     }
+
+    /// Members count the messages of each, and an order gives them places: each number is compared
+    /// with others of its kind and counted on from, and means nothing by itself.
+    fn counters(&mut self, visit: CounterVisitor<'_>) {
+        Counter::by_owner(Counter::Sequence, &mut self.heard, visit);
+        self.order.counters(visit);
+    }
 }
 
 /// The nodes of a set-up, if its order is one for all.
@@ -320,7 +340,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::FIFO.ordering(Ordering::Sequencer),
     takes: &[Parameter::Ordering],
     terms: Terms {
-        promises: Promises { bypass: Some(bypass), ..Promises::NONE },
+        promises: Promises { ordering: keeps_causes, bypass: Some(bypass), ..Promises::NONE },
         needs,
         ..Terms::PLAIN
     },
@@ -339,6 +359,20 @@ fn needs(setup: &Setup) -> Needs {
     match setup.ordering {
         Ordering::Lamport | Ordering::Skeen => EVERYONE(setup),
         Ordering::Fifo | Ordering::Causal | Ordering::Sequencer | Ordering::Token => Needs::Anyone,
+    }
+}
+
+/// Whether a request that happened before another is served first. Stamps see to that. A sequencer
+/// may hear of the later one first, a proposal may be higher for the earlier one, and on its way to
+/// the token a request may be passed by one that was caused by it.
+fn keeps_causes(setup: &Setup) -> bool {
+    match setup.ordering {
+        Ordering::Lamport => true,
+        Ordering::Fifo
+        | Ordering::Causal
+        | Ordering::Sequencer
+        | Ordering::Token
+        | Ordering::Skeen => false,
     }
 }
 

@@ -23,10 +23,10 @@ pub struct Properties {
     pub coterie: Option<bool>,
     /// Whether all quorums have the same size and all nodes are in as many.
     pub symmetric: Option<bool>,
-    /// Whether no other coterie is better: every set of nodes, or all the others, contain a quorum.
-    /// Quorums that contain others make no difference to it.
+    /// Whether it is a coterie, and no other coterie is better: every set of nodes, or all the
+    /// others, contain a quorum.
     pub nondominated: Option<bool>,
-    /// Whether all nodes take part, and any two quorums meet in one node only.
+    /// Whether it is a coterie, all nodes take part, and any two quorums meet in one node only.
     pub ideal: Option<bool>,
     /// How many crashes always leave a live quorum.
     pub resilience: Option<u32>,
@@ -62,22 +62,25 @@ pub fn properties(system: &QuorumSystem) -> Properties {
     };
     let smallest = sizes().min().or(known.smallest);
     let assigned_load = assigned_load(system);
+    let coterie = pairs.map(|pairs| !pairs.some_contains).or(known.coterie);
+    // What is said of coteries alone.
+    let of_coteries = |is_so: Option<bool>| if coterie == Some(false) { coterie } else { is_so };
     Properties {
         smallest,
         largest: sizes().max().or(known.largest),
         quorums: family.as_ref().map(Vec::len),
         intersecting: pairs.map(|pairs| pairs.all_meet),
-        coterie: pairs.map(|pairs| !pairs.some_contains).or(known.coterie),
+        coterie,
         symmetric: counted.map(|counted| counted.is_symmetric).or(known.symmetric),
-        nondominated: known.nondominated.or_else(|| match search(dominating) {
+        nondominated: of_coteries(known.nondominated.or_else(|| match search(dominating) {
             Outcome::Found(_) => Some(false),
             Outcome::None => Some(true),
             Outcome::OutOfSteps => None,
-        }),
-        ideal: match (pairs, counted) {
+        })),
+        ideal: of_coteries(match (pairs, counted) {
             (Some(pairs), Some(counted)) => Some(pairs.meet_in_one && counted.all_take_part),
             _ => known.ideal,
-        },
+        }),
         resilience: known.resilience.or_else(|| match search(smallest_transversal) {
             Outcome::Found(set) => Some(set.len() as u32 - 1),
             Outcome::None | Outcome::OutOfSteps => None,

@@ -126,13 +126,15 @@ fn what_theory_says_is_what_the_definitions_say() {
         let degree = |id: u32| masks.iter().filter(|&mask| mask >> id & 1 == 1).count();
         let is_symmetric = least == most && (0..nodes).all(|id| degree(id) == degree(0));
         agrees("symmetric", known.symmetric, is_symmetric, measured.symmetric);
-        let is_ideal =
-            pairs().all(|(a, b)| (a & b).is_power_of_two()) && (0..nodes).all(|id| degree(id) > 0);
+        let is_ideal = is_coterie
+            && pairs().all(|(a, b)| (a & b).is_power_of_two())
+            && (0..nodes).all(|id| degree(id) > 0);
         agrees("ideal", known.ideal, is_ideal, measured.ideal);
         // For every set of nodes, just one of it and the rest contains a quorum.
         let contains = |set: u32| masks.iter().any(|mask| mask & set == *mask);
         let every = (1_u32 << nodes) - 1;
-        let is_nondominated = (0..=every).all(|set| contains(set) != contains(every ^ set));
+        let is_nondominated =
+            is_coterie && (0..=every).all(|set| contains(set) != contains(every ^ set));
         agrees("nondominated", known.nondominated, is_nondominated, measured.nondominated);
         let meets_all = |set: &u32| masks.iter().all(|mask| mask & set != 0);
         let transversal = (0..=every).filter(meets_all).map(u32::count_ones).min().unwrap();

@@ -162,14 +162,15 @@ impl Construction for Wall {
         let (smallest, largest) = (sizes().min(), sizes().max());
         // A whole row and one of each row below, or one of each row at all.
         let transversal = sizes().chain([depth]).min().unwrap_or(1);
+        // A row of one node, and it alone, is a quorum within those of all rows above.
+        let is_coterie = rows().skip(1).all(|row| self.width(row) > 1);
         Known {
             smallest,
             largest,
-            coterie: Some(rows().skip(1).all(|row| self.width(row) > 1)),
+            coterie: Some(is_coterie),
             symmetric: if smallest == largest { self.is_balanced() } else { Some(false) },
-            // Of what is left without superfluous rows.
-            nondominated: Some(rows().any(|row| self.width(row) == 1)),
-            ideal: Some(depth == 1 || (depth == 2 && rows().any(|row| self.width(row) == 1))),
+            nondominated: Some(is_coterie && self.width(0) == 1),
+            ideal: Some(is_coterie && (depth == 1 || (depth == 2 && self.width(0) == 1))),
             resilience: Some(transversal as u32 - 1),
             load: Some(self.load()),
         }

@@ -49,6 +49,16 @@ pub(super) const WAITS: &str = "\
 pub(super) const DISTANCES: &str = "\
     Whether distances to other members are measured or known: measured or known [default: \
     measured; known in a check]";
+pub(super) const MARGIN: &str = "\
+    How late a heartbeat may be before its sender is suspected; doubled after every false \
+    suspicion, up to --margin-cap times, and halved again after a quiet time \
+    [default: 500us; 100ms over a network, 800ms of node --on-views]";
+pub(super) const MARGIN_CAP: &str = "\
+    How many times as long as at first a margin may become: a bound on how long a crash stays \
+    unnoticed after wrong suspicions [default: 10]";
+pub(super) const MARGIN_HALVES_AFTER: &str = "\
+    After what time without a false suspicion one doubling of a margin is taken back, or never \
+    [default: 60s; never in a check]";
 pub(super) const DRAWS: &str = "\
     From how many different waits one is drawn, the shortest and the longest included \
     [default: 1001; 2 in a check]";

@@ -73,6 +73,10 @@ pub struct Setup {
     pub beat: Duration,
     /// How much later than that a node may be heard before it is suspected, at first.
     pub margin: Duration,
+    /// How many times as long it may become.
+    pub margin_cap: u32,
+    /// After what time without a false suspicion a doubling is taken back, if ever.
+    pub margin_halves_after: Option<Duration>,
     /// How many messages of a sender may be under way.
     pub window: u32,
     /// How a loss of the last message is found out.
@@ -111,7 +115,8 @@ impl Setup {
     /// quorums](Quorums::usual), which are asked and informed, a ring in the order of numbers,
     /// timers that are never late, coins for root contention, children that are
     /// acknowledged when the root is known, no time to gather, a heartbeat every
-    /// five milliseconds and half a one of margin, 64 messages under way, delivered as each sender
+    /// five milliseconds and half a one of margin, which becomes ten times as long at most and is
+    /// halved after a quiet minute, 64 messages under way, delivered as each sender
     /// sent them, heartbeats until all have them, waits and distances as the paper on SRM has them,
     /// with requests to all, nobody who is taken for crashed, and a group that all have founded,
     /// who watch each other by heartbeats; two pieces of work for each, and the sum of their
@@ -138,6 +143,8 @@ impl Setup {
             gather: Duration::ZERO,
             beat: Duration::from_millis(5),
             margin: Duration::from_micros(500),
+            margin_cap: parameter::USUAL_MARGINS,
+            margin_halves_after: Some(parameter::USUAL_QUIET),
             window: 64,
             tail: Tail::Heartbeat,
             history: None,
@@ -227,6 +234,8 @@ mod tests {
             (Parameter::Gather, "2ms"),
             (Parameter::Beat, "7ms"),
             (Parameter::Margin, "300us"),
+            (Parameter::MarginCap, "4"),
+            (Parameter::MarginHalvesAfter, "never"),
             (Parameter::Window, "5"),
             (Parameter::Tail, "stop"),
             (Parameter::History, "3"),
@@ -252,7 +261,8 @@ mod tests {
                     --arbitration nearest --rest 20us --resources 2 --initiator 2 --priorities \
                     0,3,1,0,0 --quorum wall:2,3 --structure lamport --ring 4-0-2-1-3 --late 100us \
                     --contention id --acknowledge at-once --gather 2ms --beat 7ms --margin 300us \
-                    --window 5 --tail stop --history 3 --tries 4 --ordering skeen --waits \
+                    --margin-cap 4 --margin-halves-after never --window 5 --tail stop --history 3 \
+                    --tries 4 --ordering skeen --waits \
                     2,0,1,0.5 --distances known --draws 7 --scope 2 --founders 2 --detector told \
                     --work 9 --aggregate max --values 7,1,1,9,0";
         assert_eq!(setup.text(&Parameter::ALL), text);
@@ -341,6 +351,14 @@ mod tests {
         assert_eq!(wrong("--k 3"), "'--k 3' must begin with --nodes");
         assert_eq!(wrong("--nodes 3 --within 0"), "--within: '0': a message takes some time");
         assert_eq!(wrong("--nodes 3 --margin 0"), "--margin: '0': a margin of 0 cannot be doubled");
+        assert_eq!(
+            wrong("--nodes 3 --margin-cap 0"),
+            "--margin-cap: '0' is not a number from 1 to 1024"
+        );
+        assert_eq!(
+            wrong("--nodes 3 --margin-halves-after 0"),
+            "--margin-halves-after: '0': a time longer than 0, or never"
+        );
         assert_eq!(wrong("--nodes 3 --beat 0"), "--beat: '0': an interval is longer than 0");
         assert_eq!(wrong(""), "how many nodes? say --nodes 3");
     }

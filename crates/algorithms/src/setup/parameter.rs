@@ -22,6 +22,12 @@ const MOST_WINDOW: u32 = 1 << 20;
 const MOST_DRAWS: u32 = 1_000_000;
 /// A member that is silent for so long has had its chances.
 const MOST_TRIES: u32 = 100;
+/// A margin may be doubled ten times.
+const MOST_MARGINS: u32 = 1 << 10;
+/// So many times as long as at first a margin may become.
+pub(super) const USUAL_MARGINS: u32 = 10;
+/// After so long without a mistake a doubling is taken back.
+pub(super) const USUAL_QUIET: Duration = Duration::from_secs(60);
 /// Longer than any way there is.
 const MOST_SCOPE: u32 = 1_000_000;
 pub(super) const USUAL_DRAWS: NonZeroU32 = NonZeroU32::MIN.saturating_add(1000);
@@ -73,6 +79,10 @@ pub enum Parameter {
     Beat,
     /// How late it may be heard before it is suspected.
     Margin,
+    /// How many times as long that may become.
+    MarginCap,
+    /// After what time without a mistake a doubling is taken back.
+    MarginHalvesAfter,
     /// How many messages of a sender may be under way.
     Window,
     /// How a loss of the last message is found out.
@@ -105,7 +115,7 @@ pub enum Parameter {
 
 impl Parameter {
     /// All that there are.
-    pub const ALL: [Self; 33] = [
+    pub const ALL: [Self; 35] = [
         Self::K,
         Self::Within,
         Self::Holder,
@@ -125,6 +135,8 @@ impl Parameter {
         Self::Gather,
         Self::Beat,
         Self::Margin,
+        Self::MarginCap,
+        Self::MarginHalvesAfter,
         Self::Window,
         Self::Tail,
         Self::History,
@@ -163,6 +175,8 @@ impl Parameter {
             Self::Gather => "gather",
             Self::Beat => "beat",
             Self::Margin => "margin",
+            Self::MarginCap => "margin-cap",
+            Self::MarginHalvesAfter => "margin-halves-after",
             Self::Window => "window",
             Self::Tail => "tail",
             Self::History => "history",
@@ -184,12 +198,16 @@ impl Parameter {
     pub const fn value(self) -> &'static str {
         match self {
             Self::K | Self::Resources | Self::Draws | Self::Founders | Self::Work => "NUMBER",
-            Self::Within | Self::Rest | Self::Late | Self::Gather | Self::Beat | Self::Margin => {
-                "TIME"
-            }
+            Self::Within
+            | Self::Rest
+            | Self::Late
+            | Self::Gather
+            | Self::Beat
+            | Self::Margin
+            | Self::MarginHalvesAfter => "TIME",
             Self::Holder | Self::Initiator => "NODE",
             Self::Topology => "SHAPE",
-            Self::Greedy | Self::Tries => "TIMES",
+            Self::Greedy | Self::Tries | Self::MarginCap => "TIMES",
             Self::Arbitration
             | Self::Contention
             | Self::Acknowledge
@@ -254,10 +272,9 @@ impl Parameter {
                 "The interval of heartbeats [default: 5ms; 100ms over a network, 200ms of node \
                  --on-views]"
             }
-            Self::Margin => {
-                "How late a heartbeat may be before its sender is suspected; doubled after every \
-                 false suspicion [default: 500us; 100ms over a network, 800ms of node --on-views]"
-            }
+            Self::Margin => help::MARGIN,
+            Self::MarginCap => help::MARGIN_CAP,
+            Self::MarginHalvesAfter => help::MARGIN_HALVES_AFTER,
             Self::Window => help::WINDOW,
             Self::Tail => help::TAIL,
             Self::History => help::HISTORY,
@@ -325,6 +342,18 @@ impl Parameter {
                 Duration::ZERO => return Err(format!("'{text}': a margin of 0 cannot be doubled")),
                 margin => setup.margin = margin,
             },
+            Self::MarginCap => setup.margin_cap = up_to(text, MOST_MARGINS)?.get(),
+            Self::MarginHalvesAfter => {
+                setup.margin_halves_after = match text {
+                    NEVER => None,
+                    _ => match time(text).map_err(|why| format!("{why}, or {NEVER}"))? {
+                        Duration::ZERO => {
+                            return Err(format!("'{text}': a time longer than 0, or {NEVER}"));
+                        }
+                        quiet => Some(quiet),
+                    },
+                };
+            }
             Self::Window => setup.window = up_to(text, MOST_WINDOW)?.get(),
             Self::Tail => setup.tail = one_of(&Tail::ALL, Tail::name, text)?,
             Self::History => setup.history = number_or(ALL, text, MOST_WINDOW)?,
@@ -352,6 +381,8 @@ impl Parameter {
             Self::Values => setup.values == Values::IDS,
             Self::History => setup.history.is_none(),
             Self::Tries => setup.tries.is_none(),
+            Self::MarginCap => setup.margin_cap == USUAL_MARGINS,
+            Self::MarginHalvesAfter => setup.margin_halves_after == Some(USUAL_QUIET),
             Self::Scope => setup.scope.is_none(),
             Self::K
             | Self::Within
@@ -405,6 +436,10 @@ impl Parameter {
             Self::Gather => show_duration_ns(setup.gather.as_nanos() as u64),
             Self::Beat => show_duration_ns(setup.beat.as_nanos() as u64),
             Self::Margin => show_duration_ns(setup.margin.as_nanos() as u64),
+            Self::MarginCap => setup.margin_cap.to_string(),
+            Self::MarginHalvesAfter => setup
+                .margin_halves_after
+                .map_or_else(|| NEVER.to_string(), |it| show_duration_ns(it.as_nanos() as u64)),
             Self::Window => setup.window.to_string(),
             Self::Tail => setup.tail.name().to_string(),
             Self::History => shown_or(ALL, setup.history),

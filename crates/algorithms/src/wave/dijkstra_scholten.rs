@@ -56,7 +56,7 @@ use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, TREE_D
 use super::{ALREADY_STARTED, Command, NOT_THE_INITIATOR, Notice, Summed};
 use crate::card::{Assumes, Layout, Span};
 use crate::recipe::Recipe;
-use crate::setup::Parameter;
+use crate::setup::{Parameter, Unfit};
 use crate::topology::Topology;
 
 /// The messages between nodes.
@@ -244,11 +244,20 @@ impl Protocol for DijkstraScholten {
     }
 }
 
+/// A node alone does all pieces in one step, and tells of each.
+const MOST_ALONE: u32 = 10_000;
+
 /// The nodes of a set-up.
 pub fn recipe() -> Recipe<DijkstraScholten> {
     Recipe::new(|setup| {
         let graph = setup.topology.graph(setup.group)?;
         let (initiator, work) = (setup.initiator, setup.work);
+        if setup.group.size() == 1 && work > MOST_ALONE {
+            return Err(Unfit(format!(
+                "--work {work}: a node alone does all pieces in one step, at most {MOST_ALONE}; \
+                 say --nodes 2 or more, or --work 1 to {MOST_ALONE}"
+            )));
+        }
         Ok(move |id| DijkstraScholten::new(id, &graph, initiator, work))
     })
 }
@@ -383,6 +392,18 @@ mod tests {
     }
 
     const WORKED: Effect<DijkstraScholten> = Effect::Notify(Notice::Worked);
+
+    #[test]
+    fn a_node_alone_is_not_given_more_than_it_can_tell_of_in_one_step() {
+        let nodes = |nodes, work: &str| {
+            let mut setup = crate::setup::Setup::new(Group::of(nodes));
+            setup.set(Parameter::Work, work).unwrap();
+            recipe().nodes(&setup).map(drop)
+        };
+        assert!(nodes(1, "10001").unwrap_err().0.starts_with("--work 10001: a node alone"));
+        assert!(nodes(1, "10000").is_ok());
+        assert!(nodes(2, "1000000000").is_ok(), "each of them does a piece a step");
+    }
 
     #[test]
     fn the_work_of_one_is_done_at_once() {

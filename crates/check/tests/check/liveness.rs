@@ -11,9 +11,10 @@ use support::table::{
     ASK, Arm, Asks, Enter, Leave, Node, On, Poke, Rule, Say, Waits, Wish, desk, orders, rule,
     turns, with_plan,
 };
-use support::{ONE, TWO, explore_all};
+use support::{ONE, TWO, explore_all, ricart_agrawala};
+use vorrang_algorithms::mutex::spec::Exclusion;
 use vorrang_check::{
-    Bound, Bounds, Faults, Liveness, Order, Outcome, Plan, Report, System, explore,
+    Bound, Bounds, Faults, Liveness, Order, Outcome, Plan, Report, System, Walks, explore, walk,
 };
 use vorrang_protocol::{Monitor, NodeId, Obligation, Violation};
 
@@ -347,6 +348,7 @@ fn the_second_pass_tells_of_its_progress_and_can_be_ended() {
     });
     assert_eq!(report.outcome, Outcome::Bounded { by: Bound::Interruption });
     assert_eq!(report.states, states);
+    assert!(report.has_unjudged_loops);
 
     let (mut depth, start, time) = (0, Instant::now(), Duration::from_secs(2));
     let report = explore(&system, &Bounds::NONE.time(time), ONE, |progress| {
@@ -356,6 +358,29 @@ fn the_second_pass_tells_of_its_progress_and_can_be_ended() {
         depth = depth.max(progress.depth);
     });
     assert_eq!(report.outcome, Outcome::Bounded { by: Bound::Time });
+    assert!(report.has_unjudged_loops);
+}
+
+#[test]
+fn loops_that_a_bound_left_unjudged_are_told() {
+    let system = turns(&[24, 24, 24], &ring(&[1, 2, 0]));
+    let ended = |bounds| explore(&system, &bounds, ONE, |_| {});
+    // Within these bounds levels are complete, and loops are judged.
+    for bounds in [Bounds::NONE, Bounds::NONE.depth(30), Bounds::NONE.states(500)] {
+        assert!(!ended(bounds).has_unjudged_loops, "{bounds:?}");
+    }
+    let stopped = explore(&system, &Bounds::NONE, ONE, |it| {
+        if it.depth > 30 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!(stopped.outcome, Outcome::Bounded { by: Bound::Interruption });
+    assert!(stopped.has_unjudged_loops, "the first pass saw loops and no second was made");
+    let walked = walk(&system, &Walks::new(3, 20, 1), &Bounds::NONE, |_| {});
+    assert!(walked.has_unjudged_loops, "walks never look for loops");
+    // Where no step closes a loop there is nothing to judge.
+    let system = ricart_agrawala(&[9, 9, 9], Order::Any, Exclusion::default());
+    let report = explore(&system, &Bounds::NONE.time(Duration::from_millis(20)), ONE, |_| {});
+    assert_eq!(report.outcome, Outcome::Bounded { by: Bound::Time });
+    assert!(!report.has_unjudged_loops);
 }
 
 /// Owes what `Waits` owes, and objects at rest, by another name, as long as anybody has poked and

@@ -22,6 +22,7 @@ mod naive;
 mod ordering;
 mod quorums;
 mod reliable;
+mod replaced;
 mod rest;
 mod ricart_agrawala;
 mod semantics;

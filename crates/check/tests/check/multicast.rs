@@ -254,7 +254,7 @@ fn crashing<C: Carrier>(tries: u32, losses: u8) -> Result<u64, String> {
     (setup.window, setup.tries) = (1, NonZeroU32::new(tries));
     let faults = Faults::NONE.crashes(1).sparing([NodeId(0)]).losses(losses);
     let mut system = system::<C>(&casts, &setup, faults);
-    system.monitor = system.monitor.owing_room(true);
+    system.monitor = system.monitor.of_incarnations(true);
     let is_accurate = Guard::new("accuracy", |at: &Situation<'_, Ordered<C>>| {
         let removed = at.node(NodeId(0)).state().get("removed").cloned();
         let is_there = removed.is_some_and(|it| it != StateValue::from(&NodeSet::EMPTY));
@@ -278,6 +278,44 @@ fn whoever_crashes_is_waited_for_no_longer_and_nobody_else_is_removed() {
             assert!(crashing(tries, few).is_ok(), "{tries}: {:?}", crashing(tries, few));
             assert_eq!(crashing(tries, few + 2), Err("validity".to_owned()), "{tries}");
         }
+    }
+}
+
+/// Members that come and go: so many tries, these faults, and whoever leaves and joins again.
+fn coming<C: Carrier>(
+    casts: &[u32],
+    tries: u32,
+    faults: Faults,
+    leavers: &[usize],
+) -> Result<u64, String> {
+    let mut setup = setup(casts, Ordering::Fifo);
+    setup.tries = NonZeroU32::new(tries);
+    let mut system = system::<C>(casts, &setup, faults);
+    system.monitor = system.monitor.of_incarnations(true);
+    let Plan::PerNode(plan) = &mut system.plan else { unreachable!() };
+    for &leaver in leavers {
+        plan[leaver].extend([Command::Leave, Command::Join].map(Ask::at_once));
+    }
+    let found = explored(&system).map_err(str::to_owned);
+    println!("{casts:?} {tries} {faults:?} {leavers:?}: {found:?}");
+    found
+}
+
+#[test]
+fn whoever_restarts_is_let_in_from_the_next_message_on() {
+    for coming in [coming::<Ack>, coming::<Nack>, coming::<Srm>] {
+        let faults = Faults::NONE.crashes(1).restarts(1);
+        assert!(coming(&[1, 0], 1, faults, &[]).is_ok());
+        assert!(coming(&[2, 0], 1, faults.sparing([NodeId(0)]), &[]).is_ok());
+        assert!(coming(&[1, 0], 2, faults.losses(1), &[]).is_ok());
+    }
+}
+
+#[test]
+fn whoever_leaves_has_told_all_and_may_come_back() {
+    for coming in [coming::<Ack>, coming::<Nack>, coming::<Srm>] {
+        assert!(coming(&[1, 0], 1, Faults::NONE, &[0]).is_ok());
+        assert!(coming(&[1, 0], 1, Faults::NONE, &[1]).is_ok());
     }
 }
 

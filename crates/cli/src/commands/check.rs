@@ -32,6 +32,8 @@ use crate::{answer_text, interrupt};
     vorrang check central --nodes 2 --losses 1 --reliable\n  \
     vorrang check echo --nodes 4 --topology ring\n  \
     vorrang check virtual-synchrony --happens suspect:1/multicast:7/join\n  \
+    vorrang check ricart-agrawala --on-views --order fifo\n  \
+    vorrang check suzuki-kasami --on-views --flaw holder-forgotten\n  \
     vorrang check ricart-agrawala --property ordering,no-starvation\n  \
     vorrang check ricart-agrawala --nodes 6 --entries 3 --time 10m\n  \
     vorrang check ricart-agrawala --nodes 9 --entries 5 --walks 1000 --depth 500\n\n\
@@ -59,10 +61,7 @@ impl Check {
         if args.flaw.as_deref() == Some("list") {
             return list_flaws(&about, self.json);
         }
-        let query = match &args.flaw {
-            None => entry.correct.question(args)?,
-            Some(name) => lookup::flawed(entry, name)?.question(args)?,
-        };
+        let query = lookup::subject(entry, args)?.question(args)?;
         if !self.json {
             print(&format!("{}\n\n", query.line))?;
             for note in &query.remarks.notes {
@@ -73,7 +72,10 @@ impl Check {
         interrupt::listen()?;
         let Query { line, remarks, answer } = query;
         let mut answer = answer(&mut SearchProgress::new(!self.json).watch());
-        let late = if answer.violation.is_none() { remarks.if_fine } else { Vec::new() };
+        let late = match &answer.violation {
+            None => remarks.if_fine,
+            Some(_) => remarks.if_violated,
+        };
         if self.json {
             answer.warnings = [remarks.warnings, late].concat();
             print_json(&answer.json(&about, &line, &remarks.notes))?;

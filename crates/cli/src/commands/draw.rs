@@ -377,10 +377,7 @@ impl Question {
         let entry = lookup::algorithm(&self.algorithm)?;
         let args = &self.args.args;
         self.args.check_fit(&[&entry.algorithm.about()])?;
-        let query = match &args.flaw {
-            None => entry.correct.question(args)?,
-            Some(name) => lookup::flawed(entry, name)?.question(args)?,
-        };
+        let query = lookup::subject(entry, args)?.question(args)?;
         let answer = (query.answer)(&mut SearchProgress::new(true).watch());
         match answer.recorded {
             Some(recorded) => Ok(recorded.into()),

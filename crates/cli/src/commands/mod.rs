@@ -18,3 +18,4 @@ pub(crate) mod structure;
 pub(crate) mod survive;
 pub(crate) mod sweep;
 pub(crate) mod topology;
+pub(crate) mod torture;

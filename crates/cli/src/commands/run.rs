@@ -61,7 +61,7 @@ impl Run {
         self.options.args.common.is_real = self.net;
         let run = run_of(entry, &self.options)?;
         if self.net {
-            self.check_network()?;
+            self.check_network(run.about().assumes.one_at_a_time)?;
         }
         if self.format.is_text() {
             let net = match (self.net, self.processes) {
@@ -90,15 +90,19 @@ impl Run {
         if measured.is_fine() { Ok(()) } else { Err(Failure::AlreadySaid) }
     }
 
-    /// Options of the simulator only.
-    fn check_network(&self) -> Result<(), Failure> {
+    /// Options of the simulator only, for an algorithm that may assume that requests come one at a
+    /// time.
+    fn check_network(&self, one_at_a_time: bool) -> Result<(), Failure> {
         const SIMULATED: [&str; 6] =
             ["latency", "latency_matrix", "order", "break_assumptions", "reliable", "flaw"];
         const MOST_NODES: u32 = 128;
         let faults = FaultArgs::augment_args(clap::Command::new(""));
         let faults = faults.get_arguments().map(|arg| arg.get_id().as_str());
         // A process can be killed, and started again.
-        let is_real = |option: &str| matches!(option, "crash" | "restart") && self.processes;
+        let is_killed = |option: &str| matches!(option, "crash" | "restart") && self.processes;
+        // So is a load that an algorithm assumes not to be there.
+        let is_loaded = |option: &str| option == "break_assumptions" && one_at_a_time;
+        let is_real = |option: &str| is_killed(option) || is_loaded(option);
         let mut simulated = SIMULATED.into_iter().chain(faults).filter(|it| !is_real(it));
         if let Some(option) = simulated.find(|&option| self.options.has(option)) {
             let why = match option {

@@ -108,8 +108,10 @@ impl Structure {
             Some(why) => format!("{BAD}not safe{RESET}: {why}\n"),
         });
         if size <= MOST_LISTED {
-            text += "\nSynchronisation delay D in T, from the exit of a node (row) to the entry of \
-                     one that\nwaits (column), at most:\n\n";
+            text += &wrapped(
+                "\nSynchronisation delay D in T, from the exit of a node (row) to the entry of one \
+                 that waits (column), at most:\n\n",
+            );
             let published = report.published();
             text += &table(&matrix(&published, ToString::to_string));
         }

@@ -36,8 +36,9 @@ const MOST_NODES: u32 = 100;
 /// that has the token and is not inside). In elections and waves: initiator, leader (which would
 /// have won), other. A crash is between two events and permanent; a crashed node need not be
 /// served. Under ON VIEWS a node crashes in any of its roles while the lock runs inside views
-/// (`vorrang run --on-views`), at a few moments of every kind; --on-views fills the whole table
-/// with such runs.
+/// (`vorrang run --on-views`), in a table of many algorithms at a few moments of every kind, for
+/// one
+/// algorithm between any two events of the node; --on-views fills the whole table with such runs.
 ///
 /// One algorithm alone is shown with a line for every kind of message. --witness shows a shortest
 /// run to the worst outcome of a fault, and the command that repeats it.
@@ -100,6 +101,7 @@ impl Survive {
             seeds: self.seeds,
             reliable: self.reliable,
             on_views: self.on_views,
+            every_moment: self.witness.is_some() || self.algorithms.len() == 1,
         };
         if self.seed.checked_add(self.seeds - 1).is_none() {
             return Err(Failure::usage(format!(

@@ -33,6 +33,35 @@ fn a_search_ends_when_its_time_is_over_and_says_how_far_it_came() {
     assert_eq!(answer["parameters"]["time"], "1h");
 }
 
+/// Loops are searched last. Where a bound ends the search before that, a verdict that names
+/// starvation would claim what nobody has looked for: this system has a starving loop of 22 steps.
+#[test]
+fn what_only_loops_show_is_not_among_what_was_looked_at_if_loops_were_not() {
+    let line = "check singhal --nodes 4 --arbitration nearest --order fifo --entries \
+                forever,forever,0,1 --threads 1";
+    let fair = "no starvation in fair runs";
+    let (code, answer) = json(&words(&format!("{line} --time 1500ms")));
+    assert_eq!((code, &answer["bound"]), (3, &"time".into()), "{answer:#}");
+    let checked = answer["checked"].as_array().expect("a list");
+    assert!(!checked.contains(&fair.into()), "{answer:#}");
+    assert!(checked.contains(&"progress".into()), "states of rest were judged: {answer:#}");
+    let skipped = answer["not_checked"].as_str().expect("a sentence");
+    assert!(skipped.starts_with(fair) && skipped.contains("by time"), "{skipped}");
+
+    let (code, out, _) = run(&words(&format!("{line} --time 1500ms")));
+    assert_eq!(code, 3, "{out}");
+    let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (verdict, skipped) = out.split_once("Not looked for: ").expect("what was not looked for");
+    assert!(!verdict.contains("no starvation"), "{out}");
+    let is_said = "no starvation in fair runs, progress in runs that never come to rest: loops";
+    assert!(skipped.starts_with(is_said), "{out}");
+
+    let (code, answer) = json(&words(&format!("{line} --max-depth 12")));
+    assert_eq!((code, &answer["bound"]), (3, &"depth".into()), "{answer:#}");
+    assert!(answer["not_checked"].is_null(), "loops were searched: {answer:#}");
+    assert!(answer["checked"].as_array().is_some_and(|it| it.contains(&fair.into())));
+}
+
 /// Too many runs to follow them all, by far.
 #[test]
 fn walks_in_projective_planes_find_nothing_but_mistakes() {

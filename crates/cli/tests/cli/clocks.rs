@@ -51,6 +51,9 @@ fn a_script_is_read_from_a_file_drawn_and_refused_with_the_event_that_is_wrong()
     fs::write(&file, "# to both\n0 sends a to 1,2\n1 gets a; 2 gets a\n").expect("written");
     let told = json_of(&["clocks", &file]);
     assert_eq!((&told["nodes"], &told["events"][2]["clock"]), (&3.into(), &2.into()));
+    let spaced = folder.path("a script.txt");
+    fs::write(&spaced, "0 local 5\n").expect("written");
+    assert_eq!(json_of(&["clocks", &spaced])["events"][4]["clock"], 5);
     let drawn = ["draw", "clocks", CHAIN, "--clocks", "lamport", "-o", &picture];
     assert_eq!(run(&drawn).0, 0);
     let svg = fs::read_to_string(&picture).expect("a picture");
@@ -58,7 +61,8 @@ fn a_script_is_read_from_a_file_drawn_and_refused_with_the_event_that_is_wrong()
     let (_, out, _) = run(&["draw", "clocks", CHAIN]);
     assert!(out.contains("→1 a") && out.contains("←0 a"), "{out}");
     for (script, why) in [
-        ("0 sleeps", "'0 sleeps': that is no event: write '0 local'"),
+        ("0 sleeps", "'0 sleeps': that is no event: write '0 local', '0 local 5'"),
+        ("no-such.txt", "'no-such.txt': there is no such file, nor is that an event: write"),
         ("0 gets a", "'0 gets a': no message a was sent before"),
         ("0 sends a to 1; 2 gets a", "node 2 does not get a"),
         ("0 sends a to 1; 1 gets a; 1 gets a", "or has arrived"),

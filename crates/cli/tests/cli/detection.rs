@@ -67,6 +67,28 @@ fn a_run_lasts_as_long_as_it_is_told_and_as_it_takes_to_notice() {
 }
 
 #[test]
+fn a_time_that_is_too_short_is_not_replaced_in_silence() {
+    for (line, asked, until) in [
+        ("run heartbeat --nodes 3 --crash 0@11ms", "12ms", "the last fault"),
+        ("run watching-bully --nodes 3", "10ms", "everyone follows one leader again"),
+        ("run watching-ring --nodes 3", "10ms", "everyone follows one leader again"),
+        ("run view-leader --nodes 3", "10ms", "everyone follows one leader again"),
+    ] {
+        let run = figures(&format!("{line} --for {asked}"));
+        let lasts = run["for"].as_str().expect("a time");
+        let warning = run["warning"].as_str().unwrap_or_else(|| panic!("no warning: {run:#}"));
+        let says = format!("--for {asked} is too short: it may take {lasts} until ");
+        assert!(warning.starts_with(&says) && warning.contains(until), "{warning}");
+        assert_ne!(lasts, asked);
+        let words = format!("{line} --for {asked}");
+        let (code, out, _) = self::run(&words.split(' ').collect::<Vec<_>>());
+        assert!(code == 0 && out.contains(&format!("warning: --for {asked} is too")), "{out}");
+        let enough = figures(&format!("{line} --for {lasts}"));
+        assert!(enough["warning"].is_null() && enough["for"] == lasts, "{enough:#}");
+    }
+}
+
+#[test]
 fn a_leader_that_crashes_is_missed_and_replaced() {
     for name in ["watching-bully", "watching-ring"] {
         let run = figures(&format!("run {name} --nodes 6 --crash 5@50ms"));
@@ -112,11 +134,11 @@ fn an_algorithm_runs_with_a_known_mistake() {
 /// What is wrong on purpose is wrong in a run, too; and what goes on for ever is ended.
 #[test]
 fn a_detector_with_a_mistake_does_not_pass() {
-    let (code, out, _) = run_of("run heartbeat --latency uniform:0..20ms --flaw never-recovers");
+    let (code, out, _) = run_of("run heartbeat --latency uniform:0..4ms --flaw never-recovers");
     assert!(code == 1 && out.contains("violation: accuracy: node"), "{out}");
     let (code, out, _) = run_of("run heartbeat --latency uniform:0..2ms --flaw learns-nothing");
     assert!(code == 1 && out.contains("violation: accuracy: node"), "{out}");
-    assert_eq!(run_of("run heartbeat --latency uniform:0..20ms").0, 0);
+    assert_eq!(run_of("run heartbeat --latency uniform:0..4ms").0, 0);
     let (code, out, _) = run_of("run tree-election --nodes 2 --flaw equal-waits");
     assert!(code == 1 && out.contains("without progress"), "{out}");
 }

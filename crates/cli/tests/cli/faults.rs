@@ -186,3 +186,26 @@ fn comparisons_and_sweeps_take_them_as_well() {
     assert_eq!(out.lines().count(), 1 + 2 * 3, "{out}");
     assert!(out.contains("3@0 2@1ms") && out.contains("mild") && out.contains("harsh"), "{out}");
 }
+
+/// Which assumption was violated can be told only if it is among those that are listed.
+#[test]
+fn who_is_stuck_after_a_crash_is_told_which_crashes_are_not_covered() {
+    let waits =
+        "If a node crashes while it waits or is inside, its locks are gone until it comes up";
+    let tried = "whoever has said nothing while the first message that it has not acknowledged was \
+                 sent to it again R times is taken for crashed";
+    for (line, says) in [
+        ("run maekawa-fallback --nodes 7 --quorum tree --crash 0@20ms", waits),
+        ("run ack --nodes 3 --crash 1@20ms", "that no member crashes"),
+        ("run nack --nodes 3 --crash 1@20ms", "that no member crashes"),
+        ("run lamport --nodes 3 --crash 1@20ms", "and that no node fails"),
+        ("check maekawa-fallback --nodes 3 --crashes 1", waits),
+        ("check ack --nodes 3 --crashes 1", "that no member crashes"),
+        ("check ack --nodes 3 --crashes 1 --losses 2 --tries 1", tried),
+    ] {
+        let (code, out, _) = run(&line.split_whitespace().collect::<Vec<_>>());
+        let out = out.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(code, 1, "{line}: {out}");
+        assert!(out.contains(says), "{line}: {out}");
+    }
+}

@@ -143,13 +143,17 @@ fn throughput_stands_beside_one_over_delay_and_stay() {
     let (_, text, _) = run(&args);
     assert!(line(&text, "throughput").ends_with("0.25 per T  0.25 per T ✓"), "{text}");
     // Where several may be inside, or one asks alone, nothing follows from the delay.
-    for silent in [
-        "run k-exclusion --nodes 5 --entries 100",
-        "run ricart-agrawala --nodes 5 --entries 100 --load light",
-        "run ricart-agrawala --nodes 5 --entries 100 --hot 1",
-        "run ricart-agrawala --nodes 5 --entries 100 --latency exp:1ms",
+    for (silent, why) in [
+        ("run k-exclusion --nodes 5 --entries 100", "several may be inside at once"),
+        ("run resource-sets --nodes 5 --entries 100", "several may be inside at once"),
+        ("run ricart-agrawala --nodes 5 --entries 100 --load light", "nobody waited"),
+        ("run ricart-agrawala --nodes 5 --entries 100 --hot 1", "nobody waited"),
     ] {
-        assert_eq!(json_of(&words(silent))["throughput_theory_low"], Value::Null, "{silent}");
+        let found = json_of(&words(silent));
+        assert_eq!(found["throughput_theory_low"], Value::Null, "{silent}");
+        assert_eq!(found["throughput_of_delay"], Value::Null, "{silent}");
+        let (_, text, _) = run(&words(silent));
+        assert!(text.contains(&format!("No theory of the throughput: {why}")), "{text}");
     }
     let rows = json_of(&words("compare --load heavy --nodes 5 --entries 1000"));
     let rows = rows.as_array().expect("rows");
@@ -157,6 +161,43 @@ fn throughput_stands_beside_one_over_delay_and_stay() {
     assert!(agree >= 8, "{rows:#?}");
     let (_, text, _) = run(&["explain", "central"]);
     assert!(line(&text, "throughput").ends_with("–              0.333"), "{text}");
+}
+
+#[test]
+fn a_throughput_without_a_theory_stands_beside_the_measured_delay() {
+    let known = "it is known only where every message takes T";
+    let lock = "--nodes 5 --entries 400";
+    for (more, why) in [
+        (format!("run ricart-agrawala {lock} --latency exp:1ms --hold 2ms"), known),
+        (format!("run ricart-agrawala {lock} --think 1ms"), known),
+        ("run lamport --nodes 2 --entries 400 --latency-matrix rows:0-1ms/3ms-0".to_owned(), known),
+        (format!("run raymond {lock} --requesters 1,4"), "depends on who asks"),
+        (format!("run suzuki-kasami {lock} --net --hold 1ms"), known),
+    ] {
+        let found = json_of(&words(&more));
+        assert_eq!(found["throughput_theory_low"], Value::Null, "{more}");
+        let of = |key: &str| found[key].as_f64().unwrap_or_else(|| panic!("{key}: {found:#}"));
+        let (rate, of_delay) = (of("throughput"), of("throughput_of_delay"));
+        // Over a network a stay is never shorter than it was to be.
+        let most = if more.contains("--net") { f64::INFINITY } else { 1.1 };
+        assert!(rate < of_delay * 1.1 && of_delay < rate * most, "{rate} {of_delay}: {more}");
+        let said = found["throughput_no_theory"].as_str().expect("a sentence");
+        assert!(said.contains(why), "{more}: {said}");
+    }
+    let (_, text, _) = run(&words(&format!("run ricart-agrawala {lock} --latency exp:1ms")));
+    assert!(line(&text, "1/(delay + E)").ends_with(" per T"), "{text}");
+    // Where each asks all others it is the same for all who ask.
+    for name in ["lamport", "ricart-agrawala"] {
+        let of = |who: &str| json_of(&words(&format!("run {name} {lock} {who}")));
+        let (these, first) = (of("--requesters 0,3"), of("--hot 2"));
+        for figure in ["throughput", "messages_per_entry", "sync_delay_mean", "response_mean"] {
+            let theory = format!("{figure}_theory_low");
+            assert_eq!(these[&theory], first[&theory], "{name} {figure}");
+            assert!(these[&theory].is_number(), "{name} {these:#}");
+            let agreement = these[format!("{figure}_agreement")].as_str();
+            assert!(agreement.is_some_and(|it| it != "disagrees"), "{name} {these:#}");
+        }
+    }
 }
 
 #[test]

@@ -87,3 +87,88 @@ fn a_stage_shows_ports() {
     let middle = out.lines().find(|line| line.starts_with("# node 1")).expect("a line");
     assert!(middle.contains("*child asked"), "port 0 and port 1: {out}");
 }
+
+/// Two whose messages take longer than the long wait contend for ever: there is no duration.
+#[test]
+fn an_election_that_does_not_end_has_no_duration() {
+    let (code, measured) = json(&words(&format!("{TWO} --latency 1ms")));
+    assert_eq!((code, &measured["quiescent"]), (1, &false.into()), "{measured:#}");
+    assert!(measured["leader"].is_null() && measured["duration"].is_null(), "{measured:#}");
+}
+
+/// A line of six, in which the higher of two that contend is the root.
+const BUS: &str = "run bus-reset --nodes 6 --topology line --contention id";
+
+#[test]
+fn a_bus_that_is_torn_apart_has_a_root_in_each_part_and_one_when_it_is_whole_again() {
+    let apart = json_of(&words(&format!("{BUS} --unplug 2-3@20ms")));
+    assert_eq!((&apart["safe"], &apart["generation"]), (&true.into(), &2.into()), "{apart:#}");
+    let roots: Vec<u32> = apart["leader"]
+        .as_str()
+        .expect("two")
+        .split(", ")
+        .map(|it| it.parse().expect("a node"))
+        .collect();
+    assert!(matches!(roots[..], [low, high] if low < 3 && high > 2), "{roots:?}");
+    let whole = json_of(&words(&format!("{BUS} --unplug 2-3@20ms --plug 2-3@40ms")));
+    assert!(whole["leader"].is_u64() && whole["safe"] == true, "{whole:#}");
+    assert_eq!(whole["generation"], 3);
+    assert!(whole["reorganised"].as_f64().expect("a time") < 20.0, "{whole:#}");
+    let device = json_of(&words(&format!("{BUS} --unplug 2@20ms")));
+    assert_eq!(device["leader"].as_str().expect("three").split(", ").count(), 3, "{device:#}");
+    let early = json_of(&words(&format!("{BUS} --unplug 5@0 --initiators 0")));
+    assert_eq!(early["leader"].as_str().expect("two").split(", ").last(), Some("5"));
+}
+
+#[test]
+fn what_is_done_to_cables_must_be_possible_and_said_to_whom_it_concerns() {
+    for (line, why) in [
+        ("run tree-election --unplug 1@3ms", "tree-election has no cables that come and go"),
+        ("check bully --unplug 1", "bully has no cables that come and go; bus-reset has"),
+        ("run central --unplug 1@3ms", "--unplug is an option of election"),
+        ("run bus-reset --nodes 3 --plug 1@3ms", "--plug 1@3ms: that is plugged in then"),
+        ("run bus-reset --nodes 3 --unplug 1-2@3ms", "no cable is between nodes 1 and 2"),
+        ("run bus-reset --nodes 3 --unplug 7@3ms", "there is no node 7, the last is 2"),
+        ("run bus-reset --unplug 1", "'1' is not a cable and a time: write 1-2@50ms"),
+        ("check bus-reset --unplug x", "'x' is neither a cable nor a device"),
+    ] {
+        let (code, _, err) = run(&words(line));
+        assert!(code == 2 && err.contains(why), "{line}: {err}");
+    }
+    let (code, out, err) = run_on("unplug 1 0\n", &words("step tree-election --nodes 3"));
+    assert!(format!("{out}{err}").contains("only the election bus-reset"), "{code} {out} {err}");
+}
+
+#[test]
+fn the_checker_lets_both_ends_notice_at_any_time() {
+    let check = "check bus-reset --nodes 3 --topology line --contention id --order fifo";
+    let answer = json_of(&words(&format!("{check} --initiators 0 --unplug 2 --plug 1-2")));
+    assert_eq!(answer["outcome"], "verified", "{answer:#}");
+    let covers = answer["covers"].to_string();
+    assert!(covers.contains("unplugging 2, plugging in 1-2"), "{covers}");
+    let usual = json_of(&words("check bus-reset --nodes 2"));
+    let covers = usual["covers"].to_string();
+    assert!(covers.contains("nobody calls, unplugging 1, plugging in 1"), "{covers}");
+    assert_eq!(usual["outcome"], "verified", "{usual:#}");
+    for (flaw, property) in [
+        ("stale-generation", "one leader"),
+        ("reset-not-flooded", "termination"),
+        ("early-lost", "termination"),
+    ] {
+        let (code, answer) = json(&words(&format!("check bus-reset --flaw {flaw}")));
+        assert_eq!((code, &answer["property"]), (1, &property.into()), "{flaw}: {answer:#}");
+    }
+}
+
+#[test]
+fn a_stage_and_a_picture_show_what_happens_to_cables() {
+    let script = "elect 0\nsettle\nunplug 1 0\nunplug 0 1\nstate\nsettle\nplug 1 0\nplug 0 1\n\
+                  settle\nrest\n";
+    let args = words("step bus-reset --nodes 2 --topology line --contention id");
+    let (code, out, err) = run_on(script, &args);
+    assert_eq!(code, 0, "{out}{err}");
+    assert!(out.contains("unplugged") && out.contains("bus reset 2"), "{out}");
+    let (code, out, err) = run(&words(&format!("draw {BUS} --unplug 2-3@20ms --format text")));
+    assert_eq!(code, 0, "{err}");
+    assert!(out.contains("⚠ unplug 3") && out.contains("⚑ bus reset 2"), "{out}");
+}

@@ -161,7 +161,10 @@ fn what_does_not_fit_is_named() {
         ("run virtual-synchrony --leave 1@5ms,1@9ms", "node 1 is not in it then"),
         ("run virtual-synchrony --leave 13@5ms", "there is no node 13, the last is 12"),
         ("run virtual-synchrony --leave 1", "'1' is not a node and a time"),
-        ("run raymond --leave 1@5ms", "--leave is an option of group communication"),
+        (
+            "run raymond --leave 1@5ms",
+            "--leave is an option of reliable multicast and group communication",
+        ),
         ("run raymond --multicasts 5", "of reliable multicast and group communication"),
         ("check virtual-synchrony --happens suspect:7//", "there is no such node, the last is 2"),
         ("check virtual-synchrony --happens suspect:0//", "a node says nothing of itself"),
@@ -245,5 +248,19 @@ fn three_processes_multicast_leave_and_join() {
     nodes[0].say("multicast 9");
     for node in &nodes {
         told(node, "delivers 0/0: 9");
+    }
+}
+
+/// Before its node belongs to the group or has asked to, it would refuse to multicast.
+#[test]
+fn who_joins_later_over_a_network_speaks_when_it_has_asked_to() {
+    let line = "run virtual-synchrony --net --nodes 5 --founders 4 --multicasts 40 --margin 1s \
+                --join 4@300ms --leave 1@600ms";
+    for processes in ["", " --processes"] {
+        let words = format!("{line}{processes}");
+        let (code, run) = json(&words.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(code, 0, "{run:#}");
+        is_fine(&run);
+        assert_eq!(run["multicasts"], 40, "the eight of node 4 are among them: {run:#}");
     }
 }

@@ -5,7 +5,7 @@
 use crate::support;
 
 use serde_json::Value;
-use support::{Folder, json, json_of, run};
+use support::{Folder, json, json_of, run, run_on};
 
 fn words(command: &str) -> Vec<&str> {
     command.split_whitespace().collect()
@@ -137,9 +137,13 @@ fn requesters_that_make_no_sense_are_refused() {
     );
     refused("run echo --requesters 1", &["--requesters is an option of mutual exclusion"]);
     // The theory speaks of the first nodes, and says nothing of others.
-    let theory = |command: &str| json_of(&words(command))["theory"].clone();
-    let first = theory("run maekawa --nodes 13 --entries 9 --requesters 0,1");
-    assert_eq!(first, theory("run maekawa --nodes 13 --entries 9 --hot 2"));
+    let theory = |who: &str| {
+        let run = json_of(&words(&format!("run maekawa --nodes 13 --entries 9 {who}")));
+        run["messages_per_entry_theory_low"].clone()
+    };
+    assert!(theory("--hot 2").is_number());
+    assert_eq!(theory("--requesters 0,1"), theory("--hot 2"));
+    assert!(theory("--requesters 0,3").is_null());
 }
 
 #[test]
@@ -212,6 +216,13 @@ fn whoever_began_a_computation_knows_when_it_is_over() {
     let lost = breaks("check dijkstra-scholten --losses 1 --no-invariants", "termination");
     assert!(lost["violation"].as_str().unwrap().contains("never told that all is over"));
     refused("run echo --work 3", &["echo does not take --work", "dijkstra-scholten does"]);
+    // Alone, it would do all of it in one step.
+    for command in ["run", "check"] {
+        refused(
+            &format!("{command} dijkstra-scholten --nodes 1 --work 1000000000"),
+            &["--work 1000000000: a node alone does all pieces in one step, at most 10000"],
+        );
+    }
 }
 
 /// The same of permissions that are handed on, for four kinds of quorum systems.
@@ -235,6 +246,15 @@ fn permissions_that_are_handed_on_fall_back_as_well() {
     // Whoever crashes while it waits or is inside is not covered.
     let any = "check cao-singhal-fallback --quorum tree --nodes 3 --requesters 1,2 --crashes 1";
     breaks(&format!("{any} --no-invariants"), "progress");
+    // Who comes up again: what it missed is said again, or it is taken for down.
+    is_verified(&format!("{} --entries 0,2,0 --crashes 1 --restarts 1", on_a_tree("cao-singhal")));
+    // But one that missed the return of its permission is never an arbiter again.
+    let missed = "acquire 0\nsettle\ncrash 1\nrelease 0\nsettle\nrestart 1\ncrash 2\n";
+    let (code, out, _) = run_on(
+        &format!("{missed}acquire 0\ncheck --requests 0\n"),
+        &words("step cao-singhal-fallback --nodes 3 --quorum majority"),
+    );
+    assert!(code == 1 && out.contains("violated progress"), "{out}");
     // That it is safe rests on no clock.
     let (code, late) =
         answer(&format!("{tree} --crashes 1 --asynchronous --only safety --max-states 20000"));
@@ -244,6 +264,37 @@ fn permissions_that_are_handed_on_fall_back_as_well() {
          --crash 1@3ms --crash 5@20ms",
     ));
     assert_eq!((&run["entries"], &run["safe"]), (&30.into(), &true.into()), "{run:#}");
+}
+
+/// Three nodes on a tree, of which node 1 never crashes.
+fn on_a_tree(of: &str) -> String {
+    format!("check {of}-fallback --nodes 3 --quorum tree --spare 1")
+}
+
+/// Never more than one node is down, which neither waits nor is inside; and one that has been down
+/// is needed afterwards.
+#[test]
+fn whoever_was_down_and_missed_something_is_as_good_as_before() {
+    // A REQUEST is lost at node 1, and then node 2 crashes.
+    let request = "crash 1\nacquire 0\ndeliver 0->1\nrestart 1\ndeliver 1->0\ndeliver 1->2\ncrash \
+                   2\nsettle\n";
+    // A RELEASE is lost at node 0, which node 2 asks.
+    let release = "acquire 1\nsettle\ncrash 0\nrelease 1\nsettle\nrestart 0\nacquire 2\nsettle\n";
+    // Node 1 is suspected and comes up, and then node 2 crashes.
+    let suspected = "crash 1\nacquire 0\nsettle\ntimer 0 Probe\nsettle\ntimer 0 Probe\nrestart \
+                     1\ncrash 2\nsettle\n";
+    for (of, script) in [
+        ("majority-votes-timely", request),
+        ("maekawa-fallback --quorum tree", release),
+        ("maekawa-fallback --quorum majority", suspected),
+        ("cao-singhal-fallback --quorum tree", release),
+        ("cao-singhal-fallback --quorum majority", suspected),
+    ] {
+        let asked = format!("{script}check --requests 0\n");
+        let (code, out, err) = run_on(&asked, &words(&format!("step {of} --nodes 3")));
+        assert_eq!((code, err.as_str()), (0, ""), "{of}: {out}");
+        assert!(out.contains("# verified exclusion, progress"), "{of}: {out}");
+    }
 }
 
 /// Two who ask, on the tree of three nodes: the quorums of both have the root, which crashes.
@@ -258,6 +309,14 @@ fn locks_fall_back_to_another_quorum_where_an_arbiter_has_crashed() {
     assert!(covers.ends_with("up to 1 crash of others than 1,2"), "{covers}");
     // Whoever crashes while it waits or is inside is not covered, and the checker says so.
     breaks(&format!("{ON_A_TREE} --crashes 1 --no-invariants"), "progress");
+    // Who comes up again has missed a REQUEST, a RELINQUISH or a RELEASE, and is told.
+    is_verified(&format!("{} --entries 0,2,0 --crashes 1 --restarts 1", on_a_tree("maekawa")));
+    // Locks of a node that is down are not taken back before it comes up.
+    breaks(
+        "check maekawa-fallback --nodes 3 --quorum tree --spare 2 --entries 0,1,1 --crashes 2 \
+         --restarts 1",
+        "progress",
+    );
     // That it is safe rests on no clock: a wrong suspicion does no harm.
     let (code, late) = answer(&format!(
         "{ON_A_TREE} --crashes 1 --spare 1,2 --asynchronous --only safety --max-states 20000"

@@ -75,7 +75,7 @@ fn every_lemma_fails_with_some_mistake() {
     fails("lemma-4", &believed, 8);
     fails("theorem", &believed, 4);
     fails("total-order", &believed, 4);
-    // No mistake here touches the marks of those who never asked: a unit test does.
+    fails("lemma-5", &(ONCE.to_owned() + " --flaw last-asker-only"), 3);
     fails("error-1", &believed, 6);
     let older = "--flaw older-believed --only safety --order fifo --entries 2,2,2";
     fails("error-2", older, 14);

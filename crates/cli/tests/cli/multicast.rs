@@ -112,6 +112,86 @@ fn a_crashed_member_fills_windows_for_ever_unless_it_is_removed() {
 }
 
 #[test]
+fn whoever_answers_is_not_removed_however_much_is_said() {
+    for name in ["ack", "nack", "srm"] {
+        for (tries, seed) in [(1, 1), (2, 1), (3, 1), (3, 2)] {
+            for every in ["2ms", "exp:20ms", "60ms"] {
+                let line = format!(
+                    "run {name} --nodes 6 --tries {tries} --every {every} --multicasts 400 --seed \
+                     {seed}"
+                );
+                assert_eq!(verdict(&line, "REMOVED"), (true, 0), "{line}");
+            }
+        }
+    }
+}
+
+/// What others have of a crashed sender, one may never get: but it does not ask for ever.
+#[test]
+fn nobody_asks_a_crashed_sender_for_ever() {
+    for seed in 1..=6 {
+        let line = format!(
+            "run nack --nodes 3 --tries 8 --loss 0.2 --crash 0@30ms --multicasts 200 --seed {seed}"
+        );
+        let (_, out, err) = run(&line.split_whitespace().collect::<Vec<_>>());
+        let rests = out.contains("agreement: node") || !out.contains("stuck");
+        assert!(rests && !out.contains("go on for ever"), "{line}: {out}{err}");
+    }
+}
+
+/// Whether it was safe and came to rest, and how many messages of a kind there were.
+fn verdict(line: &str, kind: &str) -> (bool, u64) {
+    let run = figures(line);
+    let is_good = run["safe"] == true && run["quiescent"] == true;
+    (is_good, run["messages_by_kind"][kind].as_u64().unwrap_or(0))
+}
+
+#[test]
+fn whoever_restarts_leaves_or_was_removed_comes_back_and_fills_no_window() {
+    for name in ["ack", "nack", "srm"] {
+        for seed in 1..=4 {
+            let line = format!("run {name} --nodes 4 --multicasts 200 --window 8 --seed {seed}");
+            let quick = format!("{line} --tries 3 --crash 3@20ms --restart 3@24ms");
+            let (is_good, hellos) = verdict(&quick, "HELLO");
+            assert!(is_good && hellos >= 9, "{quick}: {hellos}");
+            let lossy = format!("{line} --tries 6 --loss 5% --crash 1@10ms --restart 1@90ms");
+            assert!(verdict(&lossy, "HELLO").0, "{lossy}");
+            let paused = format!("{line} --tries 3 --pause 1@20ms..300ms --break-assumptions");
+            let (is_good, removed) = verdict(&paused, "REMOVED");
+            assert!(is_good && removed > 0, "{paused}: {removed}");
+            let left = format!("{line} --tries 3 --leave 1@20ms --join 1@200ms");
+            let (is_good, leaves) = verdict(&left, "LEAVE");
+            assert!(is_good && leaves >= 3, "{left}: {leaves}");
+        }
+    }
+}
+
+#[test]
+fn members_that_come_and_go_are_checked_and_a_stale_incarnation_is_found() {
+    for name in ["ack", "nack", "srm"] {
+        let found = |line: &str| json(&line.split_whitespace().collect::<Vec<_>>());
+        let (code, answer) = found(&format!(
+            "check {name} --casts 1,0 --tries 2 --losses 1 --crashes 1 --restarts 1"
+        ));
+        assert_eq!((code, &answer["outcome"]), (0, &"verified".into()), "{answer}");
+        let (code, answer) = found(&format!("check {name} --flaw stale-incarnation"));
+        assert_eq!((code, &answer["property"]), (1, &"validity".into()), "{answer}");
+    }
+}
+
+#[test]
+fn a_process_that_is_started_again_is_let_in_again() {
+    for name in ["ack", "nack", "srm"] {
+        let line = format!(
+            "run {name} --nodes 3 --multicasts 30 --tries 3 --net --processes --crash 2@300ms \
+             --restart 2@500ms"
+        );
+        let (is_good, hellos) = verdict(&line, "HELLO");
+        assert!(is_good && hellos >= 6, "{line}: {hellos}");
+    }
+}
+
+#[test]
 fn what_does_not_fit_is_named() {
     for (line, words) in [
         ("run ack --senders 50", "there are only 13 members"),
@@ -126,6 +206,12 @@ fn what_does_not_fit_is_named() {
         ("check nack --history none", "nor all"),
         ("run nack --history 5 --tries 2", "waits for nobody needs no --tries"),
         ("run ack --tries 2 --ordering token", "only in fifo order"),
+        ("run ack --leave 1@5ms", "--leave: members of a reliable multicast are fixed"),
+        ("run ack --tries 2 --leave 9@5ms --nodes 3", "there is no node 9, the last is 2"),
+        ("run ack --tries 2 --join 1@5ms", "node 1 belongs to the group by then"),
+        ("run ack --tries 2 --leave 1@5ms --net", "--leave: not with --net"),
+        ("check ack --leavers 1", "--leavers 1: members of a reliable multicast are fixed"),
+        ("check ack --leavers 5 --tries 2", "there is no node 5"),
         ("run srm --tries 0", "'0' is not a number from 1 to 100, nor never"),
         ("run ack --history 5", "--history"),
         ("check ack --casts 2 --window 1", "--window 1 is smaller"),

@@ -86,6 +86,31 @@ fn the_second_signal_ends_it_at_once_and_the_first_in_a_stated_time() {
     assert!(words[1].starts_with("its request is still pending"), "{words:?}");
 }
 
+/// It leaves before it had its turn, and what it asked for is granted to nobody.
+#[test]
+fn whoever_leaves_before_its_turn_is_not_said_to_be_no_loss() {
+    let mut nodes = group(3, &["--algorithm", "central", "--leave-within", "300ms"]);
+    let [holder, waits, desk] = &mut nodes[..] else { panic!("three") };
+    holder.say("acquire");
+    assert_eq!(holder.hear(), "entered");
+    waits.say("acquire");
+    desk.state_until("\"queue\":[]", false);
+    signal(waits, "TERM");
+    let (code, words) = last_words(waits);
+    assert_eq!(code, Some(0));
+    assert!(words[1].starts_with("its request is still pending"), "{words:?}");
+    for node in [&*holder, &*desk] {
+        node.until_told(
+            "node 1 has left for good, and its request was not granted yet, and central may grant \
+             it to the process that is gone: requests may wait for ever",
+        );
+    }
+    holder.say("release");
+    assert_eq!(holder.hear(), "released");
+    holder.say("acquire --timeout 1s");
+    assert!(holder.hear().starts_with("gave up after 1 s"), "nobody enters");
+}
+
 #[test]
 fn one_of_five_is_stopped_and_the_others_say_what_they_cannot_do_any_more() {
     let mut nodes = group(5, &[]);

@@ -13,7 +13,7 @@ use support::node::{Node, addresses};
 use support::{PATIENCE, vorrang};
 
 /// The number of an entry.
-type FencingToken = (u64, u64);
+pub(crate) type FencingToken = (u64, u64);
 
 /// A counter over TCP: whoever shows a lower number than it has seen is refused.
 struct Counter {
@@ -72,14 +72,14 @@ fn the_counter_objects_to_lower_numbers_and_to_nothing_else() {
 }
 
 /// Longer than a busy machine keeps a process waiting.
-const PACE: [&str; 4] = ["--beat", "200ms", "--margin", "2s"];
+pub(crate) const PACE: [&str; 4] = ["--beat", "200ms", "--margin", "2s"];
 
-fn options() -> Vec<&'static str> {
+pub(crate) fn options() -> Vec<&'static str> {
     [&["--on-views", "--algorithm", "raymond"][..], &PACE].concat()
 }
 
 /// Starts a node, which listens unless its port was taken meanwhile.
-fn member(id: usize, peers: &[String]) -> Option<Node> {
+pub(crate) fn member(id: usize, peers: &[String]) -> Option<Node> {
     let node = Node::start(id, peers, &options());
     let line = node.out.recv_timeout(PATIENCE).unwrap_or_default();
     let at = &peers[id];
@@ -102,12 +102,12 @@ fn five() -> (Vec<Node>, Vec<String>) {
 }
 
 /// With which number it enters, now that it may.
-fn entered(node: &Node) -> FencingToken {
+pub(crate) fn entered(node: &Node) -> FencingToken {
     let line = node.hear();
     fence(line.strip_prefix("entered with token ").unwrap_or_else(|| panic!("it has not: {line}")))
 }
 
-fn leave(node: &mut Node) {
+pub(crate) fn leave(node: &mut Node) {
     node.say("release");
     assert_eq!(node.hear(), "released");
 }

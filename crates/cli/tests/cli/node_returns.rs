@@ -62,6 +62,24 @@ fn a_killed_node_of_an_election_comes_back_and_bullies_the_others() {
 }
 
 #[test]
+fn a_status_says_which_node_leads_or_which_view_it_is() {
+    let bully =
+        (&["--algorithm", "bully", "--within", "200ms"][..], "node 2 leads", "coordinator: 2");
+    let slow = &["--algorithm", "virtual-synchrony", "--beat", "200ms", "--margin", "5s"][..];
+    for (options, hears_of, says) in [bully, (slow, "view 1 {0, 1, 2}", "view: 1 {0, 1, 2}")] {
+        let (mut nodes, _) = started(3, options);
+        if says == bully.2 {
+            nodes[1].say("elect");
+        }
+        hears(&nodes[0], hears_of);
+        nodes[0].say("status");
+        let status: Vec<String> = (0..4).map(|_| nodes[0].hear()).collect();
+        assert_eq!(status[1].trim(), says, "{status:?}");
+        assert!(status[2].contains("node 1 at "), "{status:?}");
+    }
+}
+
+#[test]
 fn a_watched_leader_that_is_killed_is_replaced_and_leads_again_when_it_is_back() {
     is_replaced_and_leads_again(&["-a", "watching-bully", "--within", "200ms", "--beat", "200ms"]);
 }

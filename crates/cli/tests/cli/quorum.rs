@@ -52,6 +52,18 @@ fn the_reference_table_is_what_is_printed() {
     }
 }
 
+/// Node 3 alone is a quorum, and a part of the other one: what is said of coteries is not said of
+/// this.
+#[test]
+fn what_is_no_coterie_is_neither_non_dominated_nor_ideal() {
+    for (system, is_coterie) in [("wall:3,1", false), ("wall:1,3", true)] {
+        let found = quorum(system, 4, &[]);
+        for property in ["coterie", "nondominated", "ideal"] {
+            assert_eq!(found[property], json!(is_coterie), "{property} of {system}: {found}");
+        }
+    }
+}
+
 #[test]
 fn a_plane_is_assigned_drawn_and_analysed() {
     let plane = quorum("plane", 13, &[]);
@@ -246,12 +258,37 @@ fn what_gets_stuck_is_reported_as_such() {
     let (code, found) = asked(&words("run maekawa-basic --nodes 13 --break-assumptions"));
     assert_eq!((code, &found["safe"], &found["quiescent"]), (1, &json!(true), &json!(false)));
     assert!(found["violation"].as_str().is_some_and(|it| it.starts_with("progress: ")));
+    // A run in which all messages take the same time may end well all the same, and says so.
+    let three = "run maekawa-basic --nodes 13 --quorum plane:printed --requesters 6,7,10 \
+                 --break-assumptions --entries 30";
+    let (code, found) = asked(&words(three));
+    let warning = found["warning"].as_str().unwrap_or_else(|| panic!("no warning: {found:#}"));
+    assert!(
+        code == 0 && warning.contains("--latency exp:1ms makes a deadlock likely"),
+        "{found:#}"
+    );
+    let (code, found) = asked(&words(&format!("{three} --latency exp:1ms")));
+    assert_eq!((code, &found["warning"]), (1, &Value::Null), "{found:#}");
     let (code, out, _) = run(&words("compare --nodes 5 --entries 100"));
     assert_eq!(code, 0, "{out}");
     assert!(
         out.contains("Left out: maekawa-basic assumes that requests come one at a time"),
         "{out}"
     );
+}
+
+/// What is broken there is no order of messages but the load, and that is as real over TCP.
+#[test]
+fn a_deadlock_over_a_real_network_is_found_and_ends_the_run() {
+    let line = "run maekawa-basic --net --nodes 13 --entries 20000 --break-assumptions";
+    for more in [" --load heavy", " --load burst --processes"] {
+        let (code, found) = asked(&words(&format!("{line}{more}")));
+        assert_eq!((code, &found["safe"], &found["quiescent"]), (1, &json!(true), &json!(false)));
+        assert!(found["violation"].as_str().is_some_and(|it| it.starts_with("progress: ")));
+        assert!(found["entries"].as_u64() < Some(20_000), "{found:#}");
+    }
+    let (code, out, _) = run(&words(&format!("{} --requesters 3", line.replace("20000", "1"))));
+    assert!(code == 0 && out.contains("--seed 1 --break-assumptions"), "as it was asked: {out}");
 }
 
 /// As long as those that an independent model of the algorithm has found.

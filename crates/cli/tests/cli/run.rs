@@ -338,6 +338,7 @@ fn all_elections_stand_side_by_side_with_their_theory() {
         "view-leader",
         "chang-roberts",
         "tree-election",
+        "bus-reset",
         "echo-election",
     ];
     assert_eq!(together.iter().map(|row| &row["algorithm"]).collect::<Vec<_>>(), names);
@@ -348,7 +349,7 @@ fn all_elections_stand_side_by_side_with_their_theory() {
         for figure in [if is_watching { "messages_counted" } else { "messages" }, "duration"] {
             let agreement = &row[format!("{figure}_agreement")];
             let has_lower_waves = row["initiators"] != json!([8]) && figure == "messages";
-            let is_ranged = row["algorithm"] == "tree-election"
+            let is_ranged = ["tree-election", "bus-reset"].contains(&name)
                 || name == "view-leader"
                 || row["algorithm"] == "echo-election" && has_lower_waves
                 || row["algorithm"] == "ring-election" && figure == "duration"

@@ -5,7 +5,7 @@ use crate::support;
 use std::fs;
 
 use serde_json::{Value, json};
-use support::{Folder, json, json_of, run};
+use support::{Folder, json, json_of, run, run_wide};
 
 /// The four processes of the literature, which counts them from 1.
 const EXAMPLE: &str = "sets:0-1/0,0-1/1,0-1-2,0-1-3";
@@ -110,4 +110,12 @@ fn a_structure_is_drawn_with_two_kinds_of_arrows() {
     let dot = picture("example.dot");
     assert!(dot.contains("n0 -> n1 [color=forestgreen, style=dashed]"), "{dot}");
     assert!(dot.contains("n3 -> n1 [color=red]"), "{dot}");
+}
+
+#[test]
+fn what_it_says_fits_a_narrow_screen() {
+    let (code, out) = run_wide(40, &["structure", "lamport", "--nodes", "3"]);
+    assert_eq!(code, 0);
+    let said = out.lines().find(|line| line.starts_with("Synchronisation")).expect("it is there");
+    assert!(said.chars().count() <= 40, "{said}");
 }

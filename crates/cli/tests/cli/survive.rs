@@ -81,7 +81,7 @@ fn a_majority_outlives_idle_nodes_and_not_those_that_have_votes() {
 /// what they can and cannot do any more.
 #[test]
 fn cards_say_whom_requests_need() {
-    let rows = rows(&["survive", "--nodes", "5", "--seeds", "1", "--problem", "mutex"]);
+    let rows = rows(&["survive", "--nodes", "4", "--seeds", "1", "--problem", "mutex"]);
     let mut checked = 0;
     for about in abouts().iter().filter(|about| about.problem == Mutex::NAME) {
         let name = about.name;

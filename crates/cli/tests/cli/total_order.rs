@@ -46,6 +46,34 @@ fn an_order_that_is_not_total_makes_none() {
         run(&words(&line)).0
     };
     assert_eq!(["sequencer", "skeen"].map(ordering), [1, 1]);
+    let token = "check total-order --entries 2,1,1 --property ordering --ordering token";
+    assert_eq!(run(&words(token)).0, 1, "a request is passed on its way to the token");
+    // What depends on the order is promised with the order that keeps it, and with no other.
+    for (ordering, is_promised) in [("lamport", true), ("token", false), ("skeen", false)] {
+        let line = "check total-order --entries 2,2 --property promised --ordering";
+        let (code, answer) = json(&words(&format!("{line} {ordering}")));
+        let checked = answer["checked"].as_array().expect("properties");
+        assert_eq!((code, checked.contains(&"ordering".into())), (0, is_promised), "{ordering}");
+    }
+}
+
+/// Stamps and proposals wait for everyone; with a sequencer or a token, what one says to others may
+/// pile up for ever.
+#[test]
+fn who_asks_for_ever_is_served_by_every_order_that_waits_for_all() {
+    for ordering in ["lamport", "skeen"] {
+        let line = format!("check total-order --nodes 2 --entries forever --ordering {ordering}");
+        let (code, out, _) = run(&words(&line));
+        assert_eq!(code, 0, "{ordering}: {out}");
+        assert!(out.contains("verified for 2 nodes") && out.contains("no starvation"), "{out}");
+    }
+    for ordering in ["sequencer", "token"] {
+        let line = format!(
+            "check total-order --nodes 2 --entries forever --ordering {ordering} --max-states 3000"
+        );
+        let (_, out, _) = run(&words(&line));
+        assert!(out.contains("bounded by states"), "{ordering}: {out}");
+    }
 }
 
 #[test]

@@ -355,6 +355,8 @@ fn faults_that_cannot_happen_are_refused() {
     );
     refused("run ring-election --nodes 3 --ring 0-1", &["--ring: node 2 is missing"]);
     refused("run bully --ring random", &["bully does not take --ring", "ring-election"]);
+    let takers = ["total-order does not take --within; ricart-agrawala-probing, ", "srm do"];
+    refused("run total-order --within 3ms", &takers);
     refused("check bully --calls 0", &["--calls"]);
     refused("check lamport --restarts 1", &["--restarts 1", "say --crashes"]);
     refused("check lamport --severing", &["--severing", "say --crashes"]);

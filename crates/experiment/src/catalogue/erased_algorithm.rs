@@ -6,6 +6,7 @@ use vorrang_algorithms::card::{About, Card, Quantity, Span};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue as any;
+use vorrang_protocol::{NodeId, Protocol as _};
 use vorrang_trace::Recording;
 
 use super::{Algorithm, CostRow, Costs, Run};
@@ -19,7 +20,7 @@ use crate::options::axis::Axis;
 use crate::problem::channels::reliable;
 use crate::problem::{
     Compared, Extent, Extremes, GuardedNodes, InitialRoles, Kinds, Nodes, Observation,
-    ProblemDriver, Role, Scene, holder_at, make, measure, observe, overhear, record,
+    ProblemDriver, Role, Scene, Survives, holder_at, make, measure, observe, overhear, record,
 };
 use crate::progress::Progress;
 use crate::tracefile::Keep;
@@ -45,6 +46,9 @@ impl<Q: ProblemDriver + OverTcp> Algorithm for ErasedAlgorithm<Q> {
     }
     fn roles(&self) -> &'static [Role] {
         Q::ROLES
+    }
+    fn survives(&self, setup: &Setup) -> Survives {
+        Q::survives(self.any.card, setup)
     }
     fn trials(&self, nodes: u32) -> Vec<RunArgs> {
         Q::trials(self.any.card, nodes)
@@ -147,6 +151,10 @@ impl<Q: ProblemDriver + OverTcp> Run for RunOf<Q> {
             Ok(made) => Q::over_tcp(&self.scenario, made, place, keep),
             Err(why) => Err(Failure::usage(*why)),
         }
+    }
+    fn may_return(&self) -> bool {
+        let made = self.nodes.over_tcp.as_ref();
+        made.is_ok_and(|made| (made.node)(NodeId(0)).without_memory(0).is_some())
     }
     fn observe(&self) -> Result<(Measured, Vec<Observation>), Failure> {
         observe(&self.scenario, &self.nodes)

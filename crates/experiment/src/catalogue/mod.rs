@@ -25,7 +25,9 @@ use crate::network::worker::Work;
 use crate::network::{Future, OverTcp, Place};
 use crate::options::RunArgs;
 use crate::options::axis::Axis;
-use crate::problem::{InitialRoles, Kinds, Observation, ProblemDriver, Role, Subject, SubjectOf};
+use crate::problem::{
+    InitialRoles, Kinds, Observation, ProblemDriver, Role, Subject, SubjectOf, Survives,
+};
 use crate::progress::Progress;
 use crate::tracefile::Keep;
 
@@ -112,6 +114,8 @@ pub trait Algorithm: Send + Sync + fmt::Debug {
     fn run(&self, args: &RunArgs) -> Result<Box<dyn Run>, Failure>;
     /// The roles of a node when it crashes.
     fn roles(&self) -> &'static [Role];
+    /// What it claims to survive by itself.
+    fn survives(&self, setup: &Setup) -> Survives;
     /// Some short runs of so many nodes that show all that it does.
     fn trials(&self, nodes: u32) -> Vec<RunArgs>;
     /// Runs one node of many, as its parent process says.
@@ -138,6 +142,8 @@ pub trait Run: Send + Sync + fmt::Debug {
     ) -> Result<Measured, Failure>;
     /// Runs it over TCP, and keeps it where that is wanted.
     fn over_tcp(&self, place: Place<'_>, keep: Keep<'_>) -> Result<Measured, Failure>;
+    /// Whether a process that was killed may be started again, without its memory.
+    fn may_return(&self) -> bool;
     /// As [`simulate`](Self::simulate), and hands back its record, also of a run that ends early
     /// because a node refused a command.
     fn record(&self) -> Result<Recording, Failure>;

@@ -119,7 +119,9 @@ impl Kills {
                 Err(Failure::World(format!("node {node}: its process has gone")))
             }
             Ok(Some(News::Failed(node, _))) if self.killed.contains(&node) => Ok(None),
-            Ok(Some(News::Failed(node, why))) => Err(Failure::World(format!("node {node}: {why}"))),
+            Ok(Some(News::Failed(node, why))) => {
+                Err(Failure::Failed(format!("node {node}: {why}")))
+            }
             Ok(None) => Err(Failure::World("all nodes have gone".to_owned())),
         }
     }
@@ -148,6 +150,8 @@ pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, Blow)> {
             | Fault::Resume(_)
             | Fault::Partition(_)
             | Fault::Heal(_)
+            | Fault::Cut(_)
+            | Fault::Mend(_)
             | Fault::Slow(_)
             | Fault::Recover(_) => return None,
         };

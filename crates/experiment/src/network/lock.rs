@@ -28,7 +28,7 @@ use crate::failure::Failure;
 use crate::figures::Measured;
 use crate::options::mutex::LoadKind;
 use crate::problem::mutex::Scenario;
-use crate::problem::mutex::figures::{figures, show_transmissions};
+use crate::problem::mutex::figures::{explain_throughput, figures, show_transmissions};
 use crate::problem::{GuardedNodes, Scene, run_header};
 use crate::progress::Progress;
 use crate::tracefile::{Keep, Tape};
@@ -152,7 +152,7 @@ async fn orchestrate(
             for entry in 0..scenario.entries {
                 let node = asking.nth(random.below(contenders) as u32);
                 nodes.ask(node, acquire(scenario, &mut random)).await?;
-                wait(nodes, &mut news, &mut kills).await?;
+                wait(scenario, nodes, &mut news, &mut kills).await?;
                 rest(scenario, nodes).await?;
                 bar(entry);
             }
@@ -165,7 +165,9 @@ async fn orchestrate(
                     nodes.ask(node, acquire(scenario, &mut random)).await?;
                 }
                 for _ in 0..count {
-                    wait(nodes, &mut news, &mut kills).await?;
+                    if !wait(scenario, nodes, &mut news, &mut kills).await? {
+                        return Ok(());
+                    }
                 }
                 rest(scenario, nodes).await?;
                 left -= count;
@@ -185,8 +187,7 @@ async fn take_turns(
     mut busy: BTreeSet<NodeId>,
     (kills, bar): (&mut Kills, Progress<'_>),
 ) -> Result<bool, Failure> {
-    let patience = kills::patience(scenario);
-    let (mut last, mut moved) = (None, Instant::now());
+    let mut stall = Stall::new(scenario);
     while !busy.is_subset(kills.killed()) {
         if let Some(node) = kills.next_done(nodes, news, Duration::MAX).await? {
             busy.remove(&node);
@@ -194,15 +195,39 @@ async fn take_turns(
         }
         bar(0);
         // A node that has failed says nothing any more; asked, it says why.
-        let counts = Some(nodes.counts().await?);
-        if counts != last {
-            (last, moved) = (counts, Instant::now());
-        }
-        if !kills.killed().is_empty() && moved.elapsed() > patience {
+        let lasts = stall.lasts(nodes.counts().await?);
+        if lasts && (scenario.may_deadlock() || !kills.killed().is_empty()) {
             return Ok(false);
         }
     }
     Ok(true)
+}
+
+/// How long no message has been sent or handled. Whoever waits then may wait for ever: its records
+/// show what is missing.
+struct Stall {
+    last: Option<(u64, u64)>,
+    since: Instant,
+    patience: Duration,
+}
+
+impl Stall {
+    /// Nodes that think or stay inside are silent as well.
+    fn new(scenario: &Scenario) -> Self {
+        const TIMES_THE_MEAN: f64 = 30.0;
+        let busy_ns = scenario.think.mean_ns() + scenario.hold_over_tcp().mean_ns();
+        let busy = Duration::from_nanos((TIMES_THE_MEAN * busy_ns) as u64);
+        let patience = kills::patience(scenario).max(busy);
+        Self { last: None, since: Instant::now(), patience }
+    }
+
+    /// Whether that is longer than it should be, now that so many were sent and handled.
+    fn lasts(&mut self, counts: (u64, u64)) -> bool {
+        if self.last != Some(counts) {
+            (self.last, self.since) = (Some(counts), Instant::now());
+        }
+        self.since.elapsed() > self.patience
+    }
 }
 
 /// One of the claims that the algorithm grants.
@@ -211,17 +236,21 @@ fn acquire(scenario: &Scenario, random: &mut Random) -> Command {
     Command::Acquire(claims[random.below(claims.len() as u64) as usize])
 }
 
-/// Waits until a node has left and will not ask again by itself.
+/// Waits until a node has left and will not ask again by itself; false if none ever will.
 async fn wait(
+    scenario: &Scenario,
     nodes: &mut impl Counted,
     news: &mut UnboundedReceiver<News>,
     kills: &mut Kills,
-) -> Result<(), Failure> {
+) -> Result<bool, Failure> {
+    let mut stall = Stall::new(scenario);
     while kills.next_done(nodes, news, Duration::MAX).await?.is_none() {
         // A node that has failed says nothing any more; asked, it says why.
-        nodes.counts().await?;
+        if stall.lasts(nodes.counts().await?) && scenario.may_deadlock() {
+            return Ok(false);
+        }
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Waits until all is done; where messages travel for ever, until every node has done what it was
@@ -280,7 +309,9 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
     let owed = if is_perpetual { &verdict.owed } else { &verdict.at_rest };
     let owed = owed.as_ref().map(ToString::to_string);
     let theory = |of| scenario.theory_over_tcp(of);
-    let mut figures = figures(card, &summary, (" us", 1_000.0), (" per s", 1e9), &theory);
+    let per = (" per s", 1e9);
+    let mut figures = figures(card, &summary, (" us", 1_000.0), per, &theory);
+    explain_throughput(&mut figures, scenario, &summary, (scenario.hold_over_tcp(), per));
     show_transmissions(&mut figures, scenario.broadcast_medium);
     Measured {
         name: card.name,

@@ -9,6 +9,7 @@ use vorrang_algorithms::card::About;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
+use vorrang_algorithms::group::locks::flaws::LocksFlaw;
 use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{Bounds, Demands, Faults, Links, Liveness};
@@ -21,6 +22,7 @@ use super::election::ElectionCheckArgs;
 use super::group::GroupCheckArgs;
 use super::multicast::MulticastCheckArgs;
 use super::mutex::MutexCheckArgs;
+use super::views::ViewsCheckArgs;
 use super::{OrderKind, SetupArgs, list, within};
 use crate::failure::Failure;
 #[cfg(feature = "clap")]
@@ -82,6 +84,9 @@ pub struct CheckArgs {
     /// The options of a check of a lock.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Mutual exclusion"))]
     pub mutex: MutexCheckArgs,
+    /// Locks on views.
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Locks on views"))]
+    pub views: ViewsCheckArgs,
     /// The callers of an election.
     #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Election"))]
     pub election: ElectionCheckArgs,
@@ -134,6 +139,7 @@ impl Default for CheckArgs {
             setup: SetupArgs::default(),
             budget: BudgetArgs::default(),
             mutex: MutexCheckArgs::default(),
+            views: ViewsCheckArgs::default(),
             election: ElectionCheckArgs::default(),
             multicast: MulticastCheckArgs::default(),
             group: GroupCheckArgs::default(),
@@ -181,7 +187,9 @@ pub struct BudgetArgs {
         arg(long, value_name = "MESSAGES", value_parser = whole(0..=u8::MAX))
     )]
     pub duplicates: Option<u8>,
-    /// A crash may also lose the messages of the node that are in flight
+    /// A crash may also lose the messages of the node that are in flight; with --order fifo, on
+    /// each
+    /// link all from some message on
     #[cfg_attr(feature = "clap", arg(long))]
     pub severing: bool,
 }
@@ -208,6 +216,12 @@ impl CheckArgs {
         self.mutex.check()?;
         self.election.check()?;
         self.multicast.check()
+    }
+
+    /// The mistake of locks on views that was asked for, if it is one.
+    pub fn slip(&self) -> Option<LocksFlaw> {
+        let asked = self.flaw.as_deref().filter(|_| self.views.on_views)?;
+        LocksFlaw::named(asked)
     }
 
     /// How many nodes may crash, if that was said.
@@ -306,7 +320,7 @@ impl CheckArgs {
         // Some problems are about crashes, and so are the questions about them; so may a flaw be.
         let is_about_them =
             [Election::NAME, Detection::NAME, GroupCommunication::NAME].contains(&about.problem);
-        let are_usual = is_about_them || self.flaw.is_some();
+        let are_usual = is_about_them || self.views.on_views || self.flaw.is_some();
         let crashes = budget.crashes.unwrap_or(u8::from(are_usual));
         let restarts = budget.restarts.unwrap_or(0);
         let why = match crashes {

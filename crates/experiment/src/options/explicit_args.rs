@@ -14,7 +14,7 @@ use super::election::{ElectionArgs, ElectionCheckArgs};
 use super::group::{GroupArgs, GroupCheckArgs};
 use super::multicast::{MulticastArgs, MulticastCheckArgs};
 use super::mutex::{MutexArgs, MutexCheckArgs};
-use super::views::{self, ViewsArgs};
+use super::views::{self, ViewsArgs, ViewsCheckArgs};
 use crate::failure::Failure;
 
 /// Options, and which of them were typed.
@@ -81,7 +81,8 @@ impl<A> ExplicitArgs<A> {
                     let takers = takers(parameter);
                     let others = match takers[..] {
                         [] => "; nor does any other algorithm".to_owned(),
-                        _ => format!("; {} does", takers.join(", ")),
+                        [taker] => format!("; {taker} does"),
+                        _ => format!("; {} do", takers.join(", ")),
                     };
                     let verb = if abouts.len() == 1 { "does not take" } else { "takes" };
                     return Err(Failure::usage(format!("{who} {verb} --{flag}{others}")));
@@ -113,14 +114,17 @@ fn problem_options() -> [(&'static str, &'static str, Has); 5] {
     }
     [
         (Mutex::NAME, Mutex::TITLE, |it| {
-            has::<MutexArgs>(it) || has::<MutexCheckArgs>(it) || has::<ViewsArgs>(it)
+            has::<MutexArgs>(it)
+                || has::<MutexCheckArgs>(it)
+                || has::<ViewsArgs>(it)
+                || has::<ViewsCheckArgs>(it)
         }),
         (Election::NAME, Election::TITLE, |it| {
             has::<ElectionArgs>(it) || has::<ElectionCheckArgs>(it) || has::<LastingArgs>(it)
         }),
         (Detection::NAME, Detection::TITLE, has::<LastingArgs>),
         (Multicast::NAME, Multicast::TITLE, |it| {
-            has::<MulticastArgs>(it) || has::<MulticastCheckArgs>(it)
+            has::<MulticastArgs>(it) || has::<MulticastCheckArgs>(it) || has::<GroupArgs>(it)
         }),
         (GroupCommunication::NAME, GroupCommunication::TITLE, |it| {
             has::<MulticastArgs>(it) || has::<GroupArgs>(it) || has::<GroupCheckArgs>(it)

@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Write as _};
 
 use serde_json::{Value, json};
 use vorrang_protocol::{NodeId, show_duration_ns};
-use vorrang_sim::{Fault, Faults, Partition, Severity, Share, Skew, Slow, parse_duration_ns};
+use vorrang_sim::{Fault, Faults, Link, Partition, Severity, Share, Skew, Slow, parse_duration_ns};
 
 use super::choice::{Choice, name};
 use super::holder::Whom;
@@ -63,6 +63,12 @@ pub struct FaultArgs {
         arg(long, value_name = "SIDES@FROM..TO", value_parser = parse_during::<Partition>)
     )]
     pub partition: Vec<During<Partition>>,
+    /// Links that are cut: 1-2@10ms..50ms, in one direction 1->2; without an end, for ever. Both
+    /// ends
+    /// hear all others, and messages over the link, those in flight included, are lost
+    #[cfg_attr(feature = "clap", arg(long, value_name = "LINK@FROM..TO", value_delimiter = ','))]
+    #[cfg_attr(feature = "clap", arg(value_parser = parse_during::<Link>))]
+    pub cut: Vec<During<Link>>,
     /// Links that are slow for a while: 0-1:x10@10ms..20ms, in one direction 0->1:+5ms, all of a
     /// node *-3:x2; without a time, always
     #[cfg_attr(
@@ -342,9 +348,12 @@ impl FaultArgs {
                     still.retain(|it| it != node);
                     continue;
                 }
-                Fault::Partition(_) | Fault::Heal(_) | Fault::Slow(_) | Fault::Recover(_) => {
-                    continue;
-                }
+                Fault::Partition(_)
+                | Fault::Heal(_)
+                | Fault::Cut(_)
+                | Fault::Mend(_)
+                | Fault::Slow(_)
+                | Fault::Recover(_) => continue,
             };
             let (node, at) = (named(fault), show_duration_ns(*at_ns));
             return Err(Failure::usage(format!("{text}: node {node} {why} at {at}")));
@@ -375,6 +384,10 @@ impl FaultArgs {
         for it in &self.partition {
             let (begins, ends) = (Fault::Partition(it.what.clone()), Fault::Heal(it.what.clone()));
             span(it.from_ns, it.to_ns, begins, ends, format!("--partition {it}"));
+        }
+        for it in &self.cut {
+            let (begins, ends) = (Fault::Cut(it.what), Fault::Mend(it.what));
+            span(it.from_ns, it.to_ns, begins, ends, format!("--cut {it}"));
         }
         for it in &self.slow {
             let (begins, ends) = (Fault::Slow(it.what), Fault::Recover(it.what));
@@ -433,6 +446,7 @@ impl FaultArgs {
             ("restart", json!(moments(&self.restart))),
             ("pause", json!(shown(&self.pause))),
             ("partition", json!(shown(&self.partition))),
+            ("cut", json!(shown(&self.cut))),
             ("slow", json!(shown(&self.slow))),
             ("skew", json!(self.skew.iter().map(ToString::to_string).collect::<Vec<_>>())),
             ("loss", json!(share(self.loss))),
@@ -463,6 +477,7 @@ fn named(fault: &Fault) -> NodeId {
             *node
         }
         Fault::Partition(it) | Fault::Heal(it) => it.named().max().unwrap_or_default(),
+        Fault::Cut(it) | Fault::Mend(it) => it.from.max(it.to),
         Fault::Slow(it) | Fault::Recover(it) => it.from.max(it.to).unwrap_or_default(),
     }
 }

@@ -14,13 +14,13 @@ use super::fault_args::parse_moment;
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct GroupArgs {
     /// Nodes that join the group, and when: 4@30ms [default: at once, those that have not founded
-    /// it]
+    /// it]; in reliable multicast with --tries, after they have left it
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment)
     )]
     pub join: Vec<(NodeId, u64)>,
-    /// Nodes that leave it, and when: 1@80ms
+    /// Nodes that leave it, and when: 1@80ms; in reliable multicast with --tries
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "NODE@TIME", value_delimiter = ',', value_parser = parse_moment)

@@ -1,6 +1,7 @@
 //! The options of runs and checks: what all have, and what only those of one problem have.
 
 pub mod axis;
+pub mod cable;
 pub mod check;
 pub mod check_limits;
 pub mod choice;
@@ -93,7 +94,7 @@ pub struct RunArgs {
     )]
     pub multicast: MulticastArgs,
     /// The joins and leaves of a group.
-    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Group communication"))]
+    #[cfg_attr(feature = "clap", command(flatten, next_help_heading = "Members that come and go"))]
     pub group: GroupArgs,
     /// How long a run lasts that would go on for ever.
     #[cfg_attr(
@@ -130,8 +131,8 @@ impl RunArgs {
 #[cfg_attr(feature = "clap", derive(clap::Args))]
 pub struct LastingArgs {
     /// How long to run failure detection, and elections whose leader is watched, which never end by
-    /// themselves; longer if the reaction to the last fault takes longer [default: some hundred
-    /// heartbeats]
+    /// themselves; longer, with a warning, if the reaction to the last fault may take longer
+    /// [default: some hundred heartbeats]
     #[cfg_attr(
         feature = "clap",
         arg(id = "for", long = "for", value_name = "TIME", value_parser = parse_lasting)
@@ -143,6 +144,17 @@ impl LastingArgs {
     /// How long, if that was said.
     pub const fn time(&self) -> Option<Duration> {
         self.lasting
+    }
+
+    /// The warning for a run that lasts longer than was said, since only then this is so.
+    pub(crate) fn too_short(&self, lasts: Duration, until: &str) -> Option<String> {
+        let shown = |time: Duration| show_duration_ns(time.as_nanos() as u64);
+        let asked = self.lasting.filter(|asked| *asked < lasts)?;
+        Some(format!(
+            "--for {} is too short: it may take {} until {until}, so the run lasted that long",
+            shown(asked),
+            shown(lasts)
+        ))
     }
 }
 

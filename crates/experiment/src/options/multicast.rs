@@ -47,6 +47,9 @@ pub struct MulticastCheckArgs {
         arg(long, value_name = "TIMES", value_delimiter = ',', value_parser = whole(CASTS))
     )]
     pub casts: Option<Vec<u32>>,
+    /// Members that leave after their multicasts, and join again, at any time, with --tries: 1,2
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", value_delimiter = ','))]
+    pub leavers: Vec<u32>,
 }
 
 impl MulticastArgs {

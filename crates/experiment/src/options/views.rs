@@ -1,5 +1,6 @@
 //! The options of locks on views.
 
+use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -7,7 +8,7 @@ use std::time::Duration;
 use vorrang_algorithms::card::About;
 use vorrang_algorithms::group::locks::flaws::LocksFlaw;
 use vorrang_algorithms::setup::Parameter;
-use vorrang_protocol::parse_duration_ns;
+use vorrang_protocol::{NodeId, parse_duration_ns};
 
 use super::choice::Choice;
 use super::{RunArgs, within};
@@ -42,6 +43,64 @@ pub struct ViewsArgs {
     pub drift: Option<u32>,
 }
 
+/// Locks on views in the checker.
+#[derive(Clone, Debug, Default)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+pub struct ViewsCheckArgs {
+    /// Check the algorithm inside the views of a group: every crash, every suspicion and every join
+    /// at every moment. Where nodes are suspected, rightly or wrongly, fencing tokens must grow;
+    /// where none is, no two may be inside
+    #[cfg_attr(feature = "clap", arg(long))]
+    pub on_views: bool,
+    /// With --on-views: who suspects whom, at any moment before its first request or never, as in
+    /// 0:2,1:2; or none [default: all but the last suspect the last; none with --joins]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NODE:NODE", requires = "on_views", value_parser = parse_suspicions)
+    )]
+    pub suspicions: Option<Suspicions>,
+    /// With --on-views: how many nodes, the last ones, have not founded the group and come in at
+    /// any moment [default: none]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NODES", requires = "on_views", value_parser = whole(0..=63_u32))
+    )]
+    pub joins: Option<u32>,
+}
+
+/// Who suspects whom.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Suspicions(pub Vec<(NodeId, NodeId)>);
+
+impl fmt::Display for Suspicions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let pairs: Vec<String> = self.0.iter().map(|(by, of)| format!("{by}:{of}")).collect();
+        f.write_str(if pairs.is_empty() { NONE } else { "" })?;
+        f.write_str(&pairs.join(","))
+    }
+}
+
+const NONE: &str = "none";
+
+/// Reads `0:2,1:2` or `none`.
+pub fn parse_suspicions(text: &str) -> Result<Suspicions, String> {
+    if text == NONE {
+        return Ok(Suspicions::default());
+    }
+    let pair = |part: &str| {
+        let wrong = || format!("'{part}' is not who suspects whom: write 0:2,1:2, or none");
+        let node = |text: &str| text.trim().parse().map(NodeId).map_err(|_| wrong());
+        let (by, of) = part.split_once(':').ok_or_else(wrong)?;
+        let (by, of) = (node(by)?, node(of)?);
+        if by == of {
+            Err(format!("'{part}': a node does not suspect itself"))
+        } else {
+            Ok((by, of))
+        }
+    };
+    text.split(',').map(pair).collect::<Result<_, _>>().map(Suspicions)
+}
+
 impl ViewsArgs {
     pub(super) fn check(&self) -> Result<(), Failure> {
         if self.lease == Some(Duration::ZERO) {
@@ -70,8 +129,14 @@ impl Choice for LocksFlaw {
 }
 
 /// The parameters of the failure detector and the layers above, besides those of the algorithm.
-const TAKEN: [Parameter; 4] =
-    [Parameter::Within, Parameter::Late, Parameter::Beat, Parameter::Margin];
+const TAKEN: [Parameter; 6] = [
+    Parameter::Within,
+    Parameter::Late,
+    Parameter::Beat,
+    Parameter::Margin,
+    Parameter::MarginCap,
+    Parameter::MarginHalvesAfter,
+];
 
 /// The parameters of an algorithm on views. Each distinct list is made once.
 pub fn takes(takes: &[Parameter]) -> &'static [Parameter] {

@@ -13,17 +13,19 @@ use vorrang_draw::Look;
 use vorrang_protocol::{NodeId, Transition};
 use vorrang_sim::Workload;
 use vorrang_trace::{Header, Meter};
+use vorrang_workload::Explored;
 
 use super::nodes::Nodes;
 use super::observation::{Activity, ApplicationEvent, InitialRoles, Role};
-use super::remarks::Remarks;
+use super::question::Question;
 use super::scene::Scene;
+use super::survives::Survives;
+use super::verify::Query;
 use crate::failure::Failure;
 use crate::figures::Figure;
 use crate::options::RunArgs;
 use crate::options::axis::Axis;
 use crate::options::check::CheckArgs;
-use crate::options::command_line::CommandLine;
 
 /// Comparison.
 pub trait Compared: Catalogued {
@@ -99,6 +101,10 @@ pub type SummaryOf<Q> = <<<Q as vorrang_workload::Simulated>::Workload as Worklo
 pub trait Faulted: Simulated {
     /// The roles of a node when it crashes; the first is the default.
     const ROLES: &'static [Role];
+    /// What an algorithm claims to survive by itself.
+    fn survives(_card: &'static Card<Self>, _setup: &Setup) -> Survives {
+        Survives::NOTHING
+    }
     /// Some short runs of so many nodes that show all that an algorithm does.
     fn trials(card: &'static Card<Self>, nodes: u32) -> Vec<RunArgs>;
     /// The new activity of a node, if this changes it.
@@ -122,13 +128,18 @@ pub trait Drawn: Faulted {
 }
 
 /// Model checking.
-pub trait Checked: Catalogued + vorrang_workload::Explored {
+pub trait Checked: Catalogued + Explored {
     /// The question of these options about an algorithm, or about it with a mistake.
     fn question(
         card: &'static Card<Self>,
         flaw: Option<&str>,
         args: &CheckArgs,
     ) -> Result<Question<Self>, Failure>;
+
+    /// The question about the algorithm on views, if that is what was asked.
+    fn question_on_views(_: &any::Entry<Self>, _: &CheckArgs) -> Result<Option<Query>, Failure> {
+        Ok(None)
+    }
 
     /// What is asked about the past, which nodes must remember for that.
     fn asks_of_the_past(_: &CheckArgs) -> Option<Past<'_>> {
@@ -143,36 +154,6 @@ pub enum Past<'a> {
     Stamps,
     /// Whether these lemmas hold.
     Lemmas(&'a [String]),
-}
-
-/// The system to explore.
-pub struct Question<Q: Checked> {
-    /// How the algorithm is set up.
-    pub setup: Setup,
-    /// The plan of the applications.
-    pub plan: check::Plan<Q::Command>,
-    /// The monitor.
-    pub monitor: Q::Watch,
-    /// The environment.
-    pub links: check::Links,
-    /// The budget of faults.
-    pub faults: check::Faults,
-    /// Whether no node may wait for ever in any fair run.
-    pub fair: bool,
-    /// The names of what must hold.
-    pub properties: Vec<String>,
-    /// Which nodes and which surroundings the answer is about, in words.
-    pub covers: String,
-    /// Remarks about the question.
-    pub remarks: Remarks,
-    /// The command that asks exactly this again.
-    pub line: CommandLine,
-}
-
-impl<Q: Checked> fmt::Debug for Question<Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Question").field("line", &self.line).finish_non_exhaustive()
-    }
 }
 
 /// Stepping.

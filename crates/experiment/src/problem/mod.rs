@@ -17,12 +17,14 @@ pub mod multicast;
 pub mod mutex;
 mod nodes;
 mod observation;
+mod question;
 mod remarks;
 mod retrace;
 mod scene;
 mod simulate;
 mod staged;
 mod subject;
+mod survives;
 mod verify;
 pub mod wave;
 
@@ -37,7 +39,7 @@ use crate::options::check::CheckArgs;
 
 pub(crate) use holder::holder_at;
 pub use jobs::{
-    Checked, Compared, Derived, Drawn, Extremes, Faulted, Networked, Past, ProblemDriver, Question,
+    Checked, Compared, Derived, Drawn, Extremes, Faulted, Networked, Past, ProblemDriver,
     Simulated, Stepped, SummaryOf, Until,
 };
 use nodes::graph;
@@ -47,6 +49,7 @@ pub use observation::{
     Activity, ApplicationEvent, InitialRoles, Observation, ObservedMessage, Role, Said, Words,
     observed_line,
 };
+pub use question::Question;
 pub use remarks::Remarks;
 pub use retrace::{Retraced, Watching, sides};
 pub use scene::Scene;
@@ -54,6 +57,7 @@ pub(crate) use simulate::{Extent, measure, observe, overhear, record};
 pub use simulate::{header, run_header};
 pub use staged::{Ahead, Look as Glance, NodeLook, Staged};
 pub(crate) use subject::SubjectOf;
+pub use survives::{Survives, minority};
 pub use verify::{Looked, Query, Watcher};
 pub use vorrang_catalogue::Kinds;
 

@@ -16,6 +16,24 @@ pub struct Remarks {
     pub warnings: Vec<String>,
     /// Why it does if nothing turns out to be wrong.
     pub if_fine: Vec<String>,
+    /// What is to be known if something is.
+    pub if_violated: Vec<String>,
+}
+
+/// What an algorithm assumes, in the words of its documentation: which faults it stands, and which
+/// it does not. With --tries also what that assumes.
+pub(crate) fn assumptions(about: &About, setup: &Setup) -> String {
+    let text = about.text();
+    let of = |heading: &str| {
+        let paragraph = text.split("\n\n").find(|it| it.starts_with(heading))?;
+        let plain = paragraph.replace("**", "").replace('`', "");
+        Some(plain.split_whitespace().collect::<Vec<_>>().join(" "))
+    };
+    let assumed = of("**Assumes").and_then(|it| it.strip_prefix("Assumes ").map(str::to_owned));
+    let assumed = assumed.unwrap_or_else(|| format!("that {}", about.assumes.sentence()));
+    let tries = setup.tries.and_then(|_| of("**Crashes"));
+    let all = format!("{} assumes {assumed} {}", about.name, tries.unwrap_or_default());
+    all.trim_end().trim_end_matches('.').to_owned()
 }
 
 impl Remarks {
@@ -57,7 +75,10 @@ pub(super) fn surroundings(about: &About, setup: &Setup, links: &Links, faults: 
         Parameter::History => setup.history.is_some(),
         Parameter::Tries => setup.tries.is_some(),
         // A node that is told suspicions does not use heartbeats.
-        Parameter::Beat | Parameter::Margin => setup.detector == Detector::Heartbeats,
+        Parameter::Beat
+        | Parameter::Margin
+        | Parameter::MarginCap
+        | Parameter::MarginHalvesAfter => setup.detector == Detector::Heartbeats,
         Parameter::K
         | Parameter::Holder
         | Parameter::Topology

@@ -11,6 +11,7 @@ use vorrang_trace::Header;
 
 use super::channels::Layer;
 use super::mutex::on_views::Views;
+use super::remarks::assumptions;
 use crate::environment::Environment;
 
 /// The common part of all scenarios. A problem says what only it knows; how that is written down
@@ -59,13 +60,16 @@ pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
     fn warning(&self) -> Option<String> {
         None
     }
+    /// Whether its options allow that it never makes progress, without any fault.
+    fn may_get_stuck(&self) -> bool {
+        false
+    }
     /// The remark for a run with faults that ended badly.
     fn caveat(&self) -> String {
         if self.views().is_some() {
             return "on views a node that cannot reach a majority waits".to_owned();
         }
-        let About { name, assumes, .. } = self.about();
-        format!("{name} assumes that {}", assumes.sentence())
+        assumptions(&self.about(), self.setup())
     }
     /// Its name on a page of a comparison.
     fn title(&self) -> String;
@@ -94,7 +98,8 @@ pub trait Scene: Clone + fmt::Debug + Send + Sync + 'static {
     fn options(&self, net: bool) -> String {
         let (setup, own) = (self.setup().text(self.about().takes), self.own_options(net));
         let guarded = if self.between().is_guarded { " --invariants" } else { "" };
-        let seed = format!("--seed {}{guarded}", self.seed());
+        let breaks = if self.between().breaks { " --break-assumptions" } else { "" };
+        let seed = format!("--seed {}{breaks}{guarded}", self.seed());
         let environment =
             if net { seed + &self.between().faults_typed() } else { self.between().options() };
         let gap = if own.is_empty() { "" } else { " " };

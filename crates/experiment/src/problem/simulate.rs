@@ -169,9 +169,8 @@ fn simulate<Q: ProblemDriver>(
     if let Some(matrix) = scenario.between().matrix() {
         simulation = simulation.taking(matrix);
     }
-    // With a mistake, a fault or what is warned of a run may never make progress: that must be
-    // detected.
-    let may_fail = scenario.between().flaw.is_some() || scenario.warning().is_some();
+    // With a mistake, a fault or such options a run may never make progress: that must be detected.
+    let may_fail = scenario.between().flaw.is_some() || scenario.may_get_stuck();
     let flawed = may_fail.then(Faults::default);
     if let Some(faults) = scenario.faults().or(flawed) {
         simulation = simulation.with_faults(faults, scenario.seed());

@@ -1,16 +1,18 @@
 //! Checking, stepping, replaying and drawing: compiled once for every problem.
 
+use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::mutex::stamps::STAMP_ORDER;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{self as any, NodeOf};
 use vorrang_check as check;
-use vorrang_draw::Look;
+use vorrang_draw::{Look, Mark};
 use vorrang_protocol::{Guard, NodeId};
 use vorrang_trace::{LineEvent, Recording, What};
 
 use super::channels::{self, Layer};
+use super::remarks::assumptions;
 use super::retrace::{self, Retraced, Watching};
 use super::{
     ApplicationEvent, Past, ProblemDriver, Query, Question, Staged, Subject, graph, header, make,
@@ -30,6 +32,9 @@ pub(crate) struct SubjectOf<Q: Problem>(pub(crate) &'static any::Entry<Q>);
 impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
     fn question(&self, args: &CheckArgs) -> Result<Query, Failure> {
         args.check()?;
+        if let Some(query) = Q::question_on_views(self.0, args)? {
+            return Ok(query);
+        }
         let &any::Entry { card, flaw, .. } = self.0;
         let question = Q::question(card, flaw, args)?;
         let (nodes, guards) = self.nodes(&question.setup, args)?;
@@ -42,6 +47,7 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
         if let Some(layer) = args.layer(&question.setup) {
             header = layer.note(header);
         }
+        let assumed = assumptions(&card.about(), &question.setup);
         let mut query = verify::query(question, (nodes, graph), (&guards, header), args);
         if goes_wrong && !args.guards(&guards).is_empty() {
             query.remarks.notes.push(format!(
@@ -49,6 +55,9 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
                  --no-invariants leaves that out",
                 card.name
             ));
+        }
+        if goes_wrong && flaw.is_none() {
+            query.remarks.if_violated.push(assumed);
         }
         if args.timely.is_some() && !self.0.sets_timers {
             let name = card.name;
@@ -79,8 +88,18 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
     fn looks(&self, at: NodeId, told: &LineEvent) -> Option<(String, Look)> {
         match told {
             What::Command(written) => {
-                let command: Q::Command = serde_json::from_value(written.clone()).ok()?;
-                Some((command.to_string(), Q::look(at, ApplicationEvent::Command(&command))))
+                if let Ok(command) = serde_json::from_value::<Q::Command>(written.clone()) {
+                    let look = Q::look(at, ApplicationEvent::Command(&command));
+                    return Some((command.to_string(), look));
+                }
+                // On views, where detectors are commands.
+                let input: Input<Q::Command> = serde_json::from_value(written.clone()).ok()?;
+                let look = match &input {
+                    Input::Ask(command) => Q::look(at, ApplicationEvent::Command(command)),
+                    Input::Suspect(_) => Look::mark(Mark::Warns("suspects")),
+                    Input::Trust(_) | Input::Beat => Look::default(),
+                };
+                Some((input.to_string(), look))
             }
             What::Notice(written) => {
                 let notice: Q::Notice = serde_json::from_value(written.clone()).ok()?;

@@ -9,8 +9,9 @@ use vorrang_catalogue::NodeOf;
 use vorrang_check::{Bound, Bounds, Move, Outcome, Progress, Report, Stray, System, Walks};
 use vorrang_protocol::{Effect, Graph, Guard, Prefix};
 use vorrang_trace::Header;
+use vorrang_workload::Explored;
 
-use super::{ProblemDriver, Question, Remarks, counterexample};
+use super::{Question, Remarks, counterexample};
 use crate::answer::Answer;
 use crate::format::grouped;
 use crate::options::check::CheckArgs;
@@ -44,7 +45,7 @@ pub struct Looked {
 /// Told now and then how far a search has come; says whether it goes on.
 pub type Watcher<'a> = &'a mut dyn FnMut(Looked) -> ControlFlow<()>;
 
-pub(super) fn query<Q: ProblemDriver>(
+pub(super) fn query<Q: Explored>(
     question: Question<Q>,
     (nodes, graph): (Vec<NodeOf<Q>>, Option<Graph>),
     (guards, header): (&[Guard<NodeOf<Q>>], Header),
@@ -85,6 +86,8 @@ pub(super) fn query<Q: ProblemDriver>(
         if let Some((walks, left)) = walked {
             answer.is_shortest = false;
             answer.reached = answer.bound.map(|_| in_walks(&walks, left));
+            answer.not_checked =
+                answer.bound.map(|_| format!("{IN_LOOPS}: walks look for no loops"));
         }
         answer
     };
@@ -101,6 +104,22 @@ const fn in_fair_runs(is_endless: bool) -> &'static str {
     }
 }
 
+/// What is judged in loops alone, whatever is asked.
+const IN_LOOPS: &str = "progress in runs that never come to rest";
+
+/// Takes out of the list what was not looked for since the search ended before it looked for loops,
+/// and says so.
+fn without_loops(properties: &mut Vec<String>, bound: &str) -> String {
+    let is_fair = |it: &String| [true, false].iter().any(|&endless| it == in_fair_runs(endless));
+    let mut skipped: Vec<String> = properties.extract_if(.., |it| is_fair(it)).collect();
+    skipped.push(IN_LOOPS.to_owned());
+    format!(
+        "{}: loops are searched last, and the search ended before that by {bound} (let --max-depth \
+         or --max-states end it sooner)",
+        skipped.join(", ")
+    )
+}
+
 fn in_tries(tries: u8) -> String {
     match tries {
         1 => "over reliable channels that try again once".to_owned(),
@@ -109,7 +128,7 @@ fn in_tries(tries: u8) -> String {
 }
 
 /// Explores every run that begins so, and tells how far it has come.
-pub(super) fn look<Q: ProblemDriver>(
+pub(super) fn look<Q: Explored>(
     system: &System<NodeOf<Q>, Q::Watch>,
     before: &Prefix<NodeOf<Q>>,
     bounds: &Bounds,
@@ -121,7 +140,7 @@ pub(super) fn look<Q: ProblemDriver>(
 }
 
 /// Takes random walks, and tells how far it has come; also, how many walks were left when it ended.
-fn stroll<Q: ProblemDriver>(
+fn stroll<Q: Explored>(
     system: &System<NodeOf<Q>, Q::Watch>,
     walks: &Walks,
     bounds: &Bounds,
@@ -174,17 +193,19 @@ fn in_levels(bound: Bound, depth: u32) -> String {
     }
 }
 
-pub(super) fn answer<Q: ProblemDriver>(
+pub(super) fn answer<Q: Explored>(
     report: Report<NodeOf<Q>>,
-    properties: Vec<String>,
+    mut properties: Vec<String>,
     seconds: f64,
 ) -> Answer {
-    let (mut repeats_from, mut reached) = (None, None);
+    let (mut repeats_from, mut reached, mut not_checked) = (None, None, None);
     let (odds, bytes_per_state) = (report.odds(), report.bytes_per_state());
     let (outcome, violation, bound, run) = match report.outcome {
         Outcome::Verified => ("verified", None, None, Vec::new()),
         Outcome::Bounded { by } => {
             reached = Some(in_levels(by, report.depth));
+            not_checked =
+                (report.has_unjudged_loops).then(|| without_loops(&mut properties, bound_name(by)));
             ("bounded", None, Some(bound_name(by)), Vec::new())
         }
         Outcome::Violated { violation, run } => {
@@ -199,6 +220,7 @@ pub(super) fn answer<Q: ProblemDriver>(
         violation,
         bound,
         reached,
+        not_checked,
         run,
         is_shortest: true,
         repeats_from,
@@ -230,7 +252,7 @@ const fn bound_name(bound: Bound) -> &'static str {
 }
 
 /// The effects of a step, as a stepped run would write them.
-fn effects<Q: ProblemDriver>(step: &Move<NodeOf<Q>>) -> Vec<String> {
+fn effects<Q: Explored>(step: &Move<NodeOf<Q>>) -> Vec<String> {
     let at = step.step.what.at();
     let shown = |effect: &Effect<NodeOf<Q>>| match effect {
         Effect::Send { to, message } => format!("{at} -> {to} {message}"),

@@ -71,6 +71,32 @@ pub(super) fn crashes(run: &FaultFreeRun<'_>) -> Vec<(Role, SingleFault)> {
     of_nodes.concat()
 }
 
+/// A crash of every node between any two of its own events: between them it makes no difference
+/// when, since others hear of a crash by what the node no longer does.
+pub(super) fn own_crashes(run: &FaultFreeRun<'_>) -> Vec<(Role, SingleFault)> {
+    let mut group = Group::new(run);
+    let mut points = Vec::new();
+    // The instant of each node's last event, and its role since.
+    let mut last: Vec<(u64, Role)> =
+        (0..run.nodes).map(|node| (0, group.role(NodeId(node)))).collect();
+    for it in run.seen {
+        let (since_ns, role) = last[it.node.index()];
+        if it.at_ns > since_ns {
+            let at_ns = roundest(since_ns + 1, it.at_ns);
+            points.push((role, SingleFault::Crash(it.node, at_ns)));
+        }
+        group.see(it);
+        last[it.node.index()] = (it.at_ns, group.role(it.node));
+    }
+    points.sort_by_key(|(_, crash)| match crash {
+        SingleFault::Crash(node, at_ns) => (*node, *at_ns),
+        SingleFault::Lose(_) | SingleFault::Double { .. } | SingleFault::Delay(_) => {
+            (NodeId::default(), 0)
+        }
+    });
+    points
+}
+
 /// The roles of nodes.
 pub(super) struct Group<'a> {
     posts: &'a InitialRoles,

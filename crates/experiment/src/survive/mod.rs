@@ -47,10 +47,12 @@ pub struct Conditions {
     pub reliable: bool,
     /// Whether locks are on views: in all runs, or in a column of their own.
     pub on_views: bool,
+    /// Whether nodes crash at every moment in that column: a table of all algorithms has a sample.
+    pub every_moment: bool,
 }
 
-/// In the column of runs on views, so many crashes of a kind are injected: most moments differ from
-/// the next by a heartbeat.
+/// In the column of runs on views, so many crashes of a kind are injected in a table of all
+/// algorithms: most moments differ from the next by a heartbeat.
 const MOST_ON_VIEWS: usize = 10;
 
 /// The outcome of a fault, from best to worst.
@@ -266,7 +268,8 @@ impl Trials {
                     this.runs.extend(of);
                 }
                 if roles.contains(&Role::Holder) && !under.on_views {
-                    this.runs.extend(on_views(entry, &args, &struck)?);
+                    let most = if under.every_moment { MOST } else { MOST_ON_VIEWS };
+                    this.runs.extend(on_views(entry, &args, &struck, most)?);
                 }
                 this.runs.push(Trial { args, points });
             }
@@ -371,6 +374,7 @@ fn on_views(
     entry: &Entry,
     args: &RunArgs,
     without: &fault_points::FaultFreeRun<'_>,
+    most: usize,
 ) -> Result<Option<Trial>, Failure> {
     let mut args = args.clone();
     args.views.on_views = true;
@@ -379,9 +383,10 @@ fn on_views(
         Err(Failure::Usage(_)) => return Ok(None),
         Err(failure) => return Err(failure),
     };
-    let crashes = fault_points::crashes(&fault_points::FaultFreeRun { seen: &seen, ..*without });
+    let crashes =
+        fault_points::own_crashes(&fault_points::FaultFreeRun { seen: &seen, ..*without });
     let crashes: Vec<_> = crashes.into_iter().map(|(role, it)| (Fault::Crash(role), it)).collect();
-    let sampled = sampled(&crashes, MOST_ON_VIEWS);
+    let sampled = sampled(&crashes, most);
     let points = sampled.into_iter().map(|(_, mishap)| (Fault::OnViews, mishap)).collect();
     Ok(Some(Trial { args, points }))
 }

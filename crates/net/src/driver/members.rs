@@ -10,7 +10,7 @@ use vorrang_protocol::{Needs, NodeId, Prospect};
 
 use super::{Driver, Member, Network, Phase};
 use crate::error::CommandError;
-use crate::event::{Event, Meaning};
+use crate::event::{Event, Eviction, Meaning, replaced};
 use crate::handle::Goodbye;
 use crate::incarnations::Parting;
 use crate::node_core::AnyCommand;
@@ -34,11 +34,22 @@ pub(crate) struct Leaving {
     replies: Vec<oneshot::Sender<Goodbye>>,
 }
 
+/// Why a node may not act.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Fence {
+    /// A peer that knows.
+    by: NodeId,
+    pub(crate) why: String,
+    /// Whether another process has its number: then this one never acts again.
+    is_replaced: bool,
+}
+
 impl Parting {
     /// How reports describe a peer that has parted.
     const fn in_words(self) -> &'static str {
         match self {
             Self::Left => "has left for good",
+            Self::LeftAsking => "has left for good, and its request was not granted yet",
             Self::GivenUp => "is given up for good",
             Self::Restarted => "was restarted and has lost its state",
         }
@@ -100,7 +111,13 @@ impl<W: Network> Driver<W> {
     fn meaning(&self, without: &[NodeId]) -> Meaning {
         let Self { config, .. } = self;
         let prospect = config.needs.without(without);
-        Meaning { algorithm: config.algorithm.clone(), needs: config.needs, prospect }
+        // What is granted to it, nobody gives back; unless they get over that.
+        let left_asking = |it: Member| it.parting == Some(Parting::LeftAsking);
+        let grants_gone = prospect == Prospect::Fine
+            && config.needs != Needs::Nobody
+            && self.world.members().any(left_asking);
+        let prospect = if grants_gone { Prospect::Doubtful } else { prospect };
+        Meaning { algorithm: config.algorithm.clone(), needs: config.needs, prospect, grants_gone }
     }
 
     /// Whether a request can be granted: an error if it never can, a warning if it may not.
@@ -148,30 +165,51 @@ impl<W: Network> Driver<W> {
     /// safe.
     pub(crate) fn fence(&mut self, by: NodeId) {
         let why = format!("it was restarted, and node {by} knows its previous incarnation");
-        self.fence_for(by, why, Event::Fenced { by });
+        self.fence_for(Fence { by, why, is_replaced: false }, Event::Fenced { by });
     }
 
     /// A peer knows a later process under our number.
-    pub(crate) fn give_way(&mut self, by: NodeId) {
-        let why = format!("node {by} knows a later incarnation of this node");
-        self.fence_for(by, why, Event::Replaced { by });
+    pub(crate) fn give_way(&mut self, by: NodeId, later_by: u64, is_there: bool) {
+        let event = Event::Replaced { by, later_by, is_there };
+        let why = replaced(by, later_by, is_there);
+        self.fence_for(Fence { by, why, is_replaced: true }, event);
     }
 
-    fn fence_for(&mut self, by: NodeId, why: String, event: Event) {
-        self.world.note_remembered(by);
-        if self.fenced.is_some() {
+    fn fence_for(&mut self, fence: Fence, event: Event) {
+        self.world.note_remembered(fence.by);
+        if let Some(known) = &mut self.fenced {
+            known.is_replaced |= fence.is_replaced;
             return;
         }
         for (_, _, reply) in self.held.drain(..) {
-            let _ = reply.send(Err(CommandError::Fenced(why.clone())));
+            let _ = reply.send(Err(CommandError::Fenced(fence.why.clone())));
         }
-        self.fenced = Some(why);
+        self.fenced = Some(fence);
         self.report(event);
+        // Its machine is not asked any more, and would believe for ever that it is inside.
+        if self.config.openness().is_some() {
+            self.core.evict();
+            self.settle();
+        }
     }
 
-    /// Lifts the fence if no peer knows a previous incarnation of ours any more.
+    /// Why the application was told that it is inside no more.
+    pub(crate) fn why_evicted(&self) -> Eviction {
+        match (&self.fenced, self.core.group_view()) {
+            (Some(Fence { by, is_replaced: true, .. }), _) => Eviction::Replaced { by: *by },
+            (Some(Fence { by, is_replaced: false, .. }), _) => Eviction::Restarted { by: *by },
+            (None, Some(group)) if group.is_in => Eviction::LeaseOver { view: group.view },
+            (None, group) => Eviction::Excluded { view: group.map_or(0, |it| it.view) },
+        }
+    }
+
+    /// Lifts the fence if no peer knows a previous incarnation of ours any more; not if another
+    /// process has our number, whoever remembers that.
     pub(crate) fn lift_fence(&mut self) {
-        if self.fenced.is_some() && !self.world.members().any(|member| member.is_remembered) {
+        let is_lifted = |fence: &Fence| !fence.is_replaced;
+        if self.fenced.as_ref().is_some_and(is_lifted)
+            && !self.world.members().any(|member| member.is_remembered)
+        {
             self.fenced = None;
             tracing::warn!("no peer remembers a previous incarnation of this node any more");
         }

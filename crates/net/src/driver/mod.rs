@@ -17,15 +17,15 @@ use std::task::{Context, Poll};
 
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep};
-use vorrang_protocol::{GroupView, Refused};
+use vorrang_protocol::{GroupView, NodeSet, Refused};
 
-use members::Leaving;
 pub(crate) use members::Told;
+use members::{Fence, Leaving};
 pub(crate) use network::{Member, Network};
 
 use crate::config::{Config, Membership, Start};
 use crate::error::{CommandError, StopReason};
-use crate::event::Event;
+use crate::event::{Event, Eviction};
 use crate::handle::{Control, Goodbye, Reply};
 use crate::identity::Identity;
 use crate::machine::Life;
@@ -52,7 +52,9 @@ pub(crate) struct Driver<W> {
     /// Commands given before the start.
     pub(crate) held: Vec<Held>,
     /// The reason why we are fenced, as long as a peer knows a previous incarnation of ours.
-    pub(crate) fenced: Option<String>,
+    pub(crate) fenced: Option<Fence>,
+    /// When the application was last told that it is inside no more, and why.
+    pub(crate) eviction: Option<(Instant, Eviction)>,
     /// Those of the network, and behind them that of the clock.
     pub(crate) ready_links: ReadyLinks,
     pub(crate) sleep: Pin<Box<Sleep>>,
@@ -65,11 +67,17 @@ pub(crate) struct Driver<W> {
     pub(crate) returning: Option<Instant>,
     /// The group of its machine, as was said last.
     pub(crate) belonging: Option<GroupView>,
+    /// How it was with that group as was said last, and when it was last looked at.
+    pub(crate) health: Option<Health>,
+    pub(crate) seen_health: Option<Health>,
     /// Set while the node is leaving, and its request is not granted and released yet.
     pub(crate) leaving: Option<Leaving>,
     /// What was released for that.
     pub(crate) let_go: ReleaseOutcome,
 }
+
+/// How it is with a group: its view, whether it cannot go on, and who has forgotten it.
+type Health = (u64, bool, NodeSet);
 
 /// A command given before the start, and who waits for an answer, for how long.
 type Held = (AnyCommand, Option<RequestDeadline>, Reply);
@@ -95,10 +103,11 @@ impl<W: Network> Driver<W> {
         self.start_if_ready();
         poll_fn(|cx| self.poll_turn_or_fail(cx)).await;
 
-        let Self { world, phase, control, let_go, .. } = self;
+        let Self { core, world, phase, control, let_go, .. } = self;
         let unacknowledged = world.unacknowledged();
-        // So that the address is free when we say so.
+        // So that the address is free when we say so, and its stable storage.
         world.close().await;
+        drop(core);
         drop(control);
         match phase {
             Phase::Closing(_, replies) => {
@@ -148,7 +157,9 @@ impl<W: Network> Driver<W> {
         let is_done = self.settle();
         self.leave_if_free();
         self.look_at_group();
-        W::flush(self);
+        if self.core.persist() {
+            W::flush(self);
+        }
         while let Some(event) = self.core.next_event() {
             self.report(event);
         }
@@ -204,8 +215,8 @@ impl<W: Network> Driver<W> {
         match (&self.phase, &self.fenced) {
             // Dropping the reply says that the node has stopped.
             (Phase::Closing(..) | Phase::Over(_), _) => {}
-            (_, Some(why)) => {
-                let _ = reply.send(Err(CommandError::Fenced(why.clone())));
+            (_, Some(fence)) => {
+                let _ = reply.send(Err(CommandError::Fenced(fence.why.clone())));
             }
             (Phase::Gathering, None) => self.held.push((command, patience, reply)),
             (Phase::Running, None) => {
@@ -252,7 +263,7 @@ impl<W: Network> Driver<W> {
                 self.phase = Phase::Closing(until, leavers);
                 self.held.clear();
                 self.stop_acting();
-                self.world.say_bye();
+                self.world.say_bye(self.let_go == ReleaseOutcome::Abandoned);
             }
         }
     }
@@ -266,9 +277,12 @@ impl<W: Network> Driver<W> {
         Status {
             id: self.identity.me,
             started: *self.started.borrow(),
-            fenced: self.fenced.clone(),
+            fenced: self.fenced.as_ref().map(|fence| fence.why.clone()),
+            eviction: self.eviction.map(|(at, why)| (at.elapsed(), why)),
             turn: self.core.stage(),
             group: self.core.group_view(),
+            health: self.core.group_health(),
+            lease_left: self.core.lease_until().map(|at| at.duration_since(Instant::now())),
             links: self.world.statuses(),
             datagrams: self.world.datagrams(),
             sent,
@@ -303,6 +317,7 @@ impl<W: Network> Driver<W> {
         self.phase = Phase::Running;
         self.identity.has_begun.store(true, Ordering::Relaxed);
         let life = match (&self.config.membership, self.returning) {
+            (Membership::Open(open), _) if open.is_restored => Life::Restored,
             (Membership::Fixed | Membership::Open(_), _) => Life::AsMade,
             (Membership::Returning(_), None) => {
                 self.world.begin();
@@ -322,23 +337,62 @@ impl<W: Network> Driver<W> {
         W::on_begun(self);
     }
 
+    /// Says so if the machine's group can go on no more, or can again.
+    fn look_at_health(&mut self) {
+        let (Some(group), Some(health)) = (&self.belonging, self.core.group_health()) else {
+            return;
+        };
+        let trouble = health.trouble(group);
+        // Who exactly is silent is worth no word of its own.
+        let kind = (group.view, trouble.is_some(), health.lost.clone());
+        // If it was this node that stood still, what came meanwhile has not been read yet.
+        let is_sure = !health.may_recover || self.seen_health.as_ref() == Some(&kind);
+        self.seen_health = Some(kind.clone());
+        if self.health.as_ref() == Some(&kind) || !is_sure {
+            return;
+        }
+        let was_troubled = self.health.as_ref().is_some_and(|(_, was_troubled, _)| *was_troubled);
+        let event = match trouble {
+            Some(why) => Some(Event::NoMajority { why }),
+            None => was_troubled.then_some(Event::Majority { view: group.view }),
+        };
+        self.health = Some(kind);
+        if let Some(event) = event {
+            self.report(event);
+        }
+    }
+
     /// Says so if the machine's group has become another one.
     fn look_at_group(&mut self) {
         if self.config.openness().is_none() {
             return;
         }
         let now = self.core.group_view();
-        if now != self.belonging {
-            self.belonging.clone_from(&now);
-            if let Some(now) = now {
-                self.report(Event::View(now));
-            }
+        if now == self.belonging {
+            return;
+        }
+        let was = std::mem::replace(&mut self.belonging, now.clone());
+        let Some(now) = now else { return };
+        // A group that goes on has a member of the view before.
+        let is_other = |was: &GroupView| {
+            was.is_in && !now.is_in && was.members.iter().all(|it| !now.members.contains(it))
+        };
+        let superseded = was.filter(is_other);
+        self.report(Event::View(now));
+        if let Some(was) = superseded {
+            self.report(Event::Superseded { was });
         }
     }
 
     pub(crate) fn settle(&mut self) -> bool {
         let acts = self.acts();
-        self.core.settle(acts, &mut self.world)
+        let is_done = self.core.settle(acts, &mut self.world);
+        if self.core.take_eviction() {
+            let why = self.why_evicted();
+            self.eviction = Some((Instant::now(), why));
+            self.report(Event::Evicted(why));
+        }
+        is_done
     }
 
     // --- Time -----------------------------------------------------------------------------------
@@ -365,6 +419,7 @@ impl<W: Network> Driver<W> {
         let now = Instant::now();
         if self.acts() {
             self.core.handle_timers(now, &mut self.world);
+            self.look_at_health();
         }
         self.core.expire(now);
         self.expire_held(now);

@@ -35,8 +35,9 @@ pub(crate) trait Network: Outbound + Sized + Send + 'static {
     fn look(driver: &mut Driver<Self>, now: Instant);
     /// Writes all that a turn has produced.
     fn flush(driver: &mut Driver<Self>);
-    /// Queues a goodbye to everyone behind all that was sent.
-    fn say_bye(&mut self);
+    /// Queues a goodbye to everyone behind all that was sent, and says whether a request is left
+    /// behind.
+    fn say_bye(&mut self, asks: bool);
     /// Whether nothing more can be done for what was sent.
     fn is_settled(&self) -> bool;
     /// Ends; when that is done, the address is free.

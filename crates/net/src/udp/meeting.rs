@@ -211,7 +211,8 @@ impl Driver<UdpNetwork> {
             | Refusal::TooQuiet { .. }
             | Refusal::Cast { .. }
             | Refusal::List
-            | Refusal::Replaced
+            | Refusal::Replaced { .. }
+            | Refusal::Founders { .. }
             | Refusal::Ahead
             | Refusal::Closed
             | Refusal::Full

@@ -27,7 +27,8 @@
 //! - **Trust** is less than over TCP: anyone who joins the multicast group receives all multicasts,
 //!   and a source address can be forged. Keep it on a network of your own.
 //!
-//! See [`datagram`] for the format.
+//! See [`datagram`] for the format, and [`discovery`] for processes that do not know yet where the
+//! others are.
 //!
 //! ```
 //! use vorrang_algorithms::detection::heartbeat::Heartbeat;
@@ -60,6 +61,7 @@ use std::str::FromStr;
 use crate::error::NetError;
 
 pub mod datagram;
+pub mod discovery;
 mod faults;
 mod meeting;
 mod outgoing;
@@ -69,6 +71,7 @@ mod traffic;
 mod udp_network;
 
 pub use datagram::MAX_PAYLOAD;
+pub use discovery::{Answering, Discovery, Found, LeftOut, Search, Sighting};
 pub use sockets::bind_loopback;
 pub(crate) use udp_network::UdpNetwork;
 

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use vorrang_protocol::NodeId;
 
 use super::datagram::{self, Body, DatagramError, Frame, MAX_PAYLOAD, Refuse, VERSION};
+use super::discovery::announcement;
 use super::faults::Fate;
 use super::peer::Peer;
 use super::sockets::{CAST, OWN};
@@ -93,7 +94,8 @@ impl Network for UdpNetwork {
         driver.flush();
     }
 
-    fn say_bye(&mut self) {
+    /// Over datagrams nobody relies on a last word.
+    fn say_bye(&mut self, _asks: bool) {
         self.push_goodbyes();
     }
 
@@ -345,6 +347,11 @@ impl Driver<UdpNetwork> {
     }
 
     fn on_unreadable(&mut self, source: SocketAddr, error: &DatagramError) {
+        if *error == DatagramError::Foreign(announcement::MAGIC) {
+            // Someone looks for members, of this group or of another at the same address. Whoever
+            // answers that has a socket of its own.
+            return self.on_stray(source, None);
+        }
         if let DatagramError::Version { version, is_hello: true } = *error
             && self.world.refusals.ask(Instant::now()).is_some()
         {

@@ -21,7 +21,7 @@ use crate::support::{answer, bytes, hello, soon};
 struct Teller;
 
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-struct Word(u32);
+pub(crate) struct Word(pub(crate) u32);
 
 impl fmt::Display for Word {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -73,7 +73,7 @@ async fn bound() -> (TcpListener, String) {
 }
 
 fn config(id: u32, peers: Vec<String>, generation: Generation) -> Config {
-    Config::new(NodeId(id), peers, "teller").open(Open { generation, founders: 2 })
+    Config::new(NodeId(id), peers, "teller").open(Open::new(generation, 2))
 }
 
 fn wish(address: &str) -> JoinRequest {
@@ -83,6 +83,7 @@ fn wish(address: &str) -> JoinRequest {
         setup: String::new(),
         room: ROOM as u32,
         address: address.to_owned(),
+        but: None,
     }
 }
 
@@ -237,7 +238,7 @@ async fn a_knock_does_not_end_a_call_that_is_being_made() {
     (peers[0], peers[1]) = (address, one.address.clone());
     let mut ours = hello(0, 1, &peers);
     ours.who.algorithm = "teller".to_owned();
-    ours.who.generation = Generation::now().number();
+    (ours.who.generation, ours.who.founders) = (Generation::now().number(), 2);
     let mut knock = TcpStream::connect(&one.address).await.unwrap();
     let words = Frame::<Never>::DialRequest(DialRequest { who: ours.who.clone() });
     knock.write_all(&bytes(&words)).await.unwrap();
@@ -261,7 +262,7 @@ async fn what_is_said_to_one_who_is_away_waits_and_what_another_was_told_does_no
     "127.0.0.1:9".clone_into(&mut peers[1]);
     let mut ours = hello(1, 0, &peers);
     ours.who.algorithm = "teller".to_owned();
-    ours.who.generation = Generation::now().number();
+    (ours.who.generation, ours.who.founders) = (Generation::now().number(), 2);
     let address = zero.address.clone();
     let call = async |hello: Hello| {
         let mut stream = TcpStream::connect(&address).await.unwrap();
@@ -286,7 +287,7 @@ async fn what_is_said_to_one_who_is_away_waits_and_what_another_was_told_does_no
     assert_eq!(zero.node.status().await.unwrap().links[0].unacknowledged, 100);
     zero.say(1, 100).await;
 
-    ours.who.generation = Generation::now().number();
+    (ours.who.generation, ours.who.founders) = (Generation::now().number(), 2);
     let (_stream, other) = call(Hello { incarnation: 2, ..ours }).await;
     assert_ne!(other.incarnation, theirs.incarnation);
     let link = zero.node.status().await.unwrap().links.remove(0);
@@ -374,7 +375,7 @@ async fn a_life_that_cannot_have_begun_and_a_fixed_group_are_refused() {
     ] {
         let mut hello = hello(1, 0, &peers);
         hello.who.algorithm = "teller".to_owned();
-        hello.who.generation = generation;
+        (hello.who.generation, hello.who.founders) = (generation, 2);
         let mut stream = TcpStream::connect(&zero.address).await.unwrap();
         stream.write_all(&bytes(&Frame::<Never>::Hello(hello))).await.unwrap();
         let Frame::Refuse(why) = answer(&mut stream).await else { panic!("it is refused") };

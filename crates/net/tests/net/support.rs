@@ -130,6 +130,7 @@ pub(crate) fn hello(sender: u32, target: u32, peers: &[String]) -> Hello {
         sender: NodeId(sender),
         target: NodeId(target),
         generation: 0,
+        founders: 0,
     };
     Hello {
         who,

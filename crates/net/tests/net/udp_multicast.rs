@@ -63,11 +63,16 @@ async fn all_is_heard<C: Carrier>(ordering: Ordering) {
     for ((_, notices, _), heard) in members.iter_mut().zip(&mut heard) {
         while heard.len() < (NODES * SAID) as usize {
             match soon("a delivery", notices.recv()).await.expect("the node goes on") {
-                Notice::Delivered { from, number, text } => {
+                Notice::Delivered { from, number, text, .. } => {
                     assert_eq!(*text.0, *format!("line {number}"));
                     heard.push((from, number));
                 }
-                Notice::Missed { .. } | Notice::Full | Notice::Room => {}
+                Notice::Missed { .. }
+                | Notice::Full
+                | Notice::Room
+                | Notice::Begins { .. }
+                | Notice::Removed
+                | Notice::Left => {}
             }
         }
     }

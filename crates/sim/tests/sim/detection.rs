@@ -94,7 +94,8 @@ impl Run<'_> {
 fn counted(spread_ns: u64) -> impl Fn(&Card, &Setup) -> Suspicions {
     move |card, setup| {
         let spread = Duration::from_nanos(spread_ns);
-        let allowed = (card.terms.mistakes)(setup, Jitter { longest: spread, spread });
+        let second = Some(Duration::from_secs(1));
+        let allowed = (card.terms.mistakes)(setup, Jitter { longest: spread, spread }, second);
         assert!(allowed.is_some());
         Suspicions::new(setup.group, allowed).cut_off()
     }
@@ -149,7 +150,7 @@ fn whatever_happens_mistakes_end_and_crashes_are_noticed() {
     for seed in 0..300 {
         let mut random = Random::new(seed);
         let nodes = 2 + (seed % 5) as u32;
-        let spread_ns = [0, MS / 2, 2 * MS, 12 * MS][random.below(4) as usize];
+        let spread_ns = [0, MS / 2, 2 * MS, 5 * MS][random.below(4) as usize];
         let mut script = Vec::new();
         for id in (0..nodes).map(NodeId) {
             if random.below(3) > 0 {
@@ -204,4 +205,42 @@ fn what_is_wrong_on_purpose_is_seen_to_be_wrong() {
     let down = vec![(0, Fault::Crash(NodeId(2)))];
     let unnoticed = run(&bounded, down).done(Some("first-awaited-for-ever"));
     assert_eq!(unnoticed.at_rest.expect("it was never heard").property, "completeness");
+}
+
+/// How long after the crash of node 1 node 0 suspects it, in microseconds: after so many times that
+/// it was cut off for a while and came back, and so many seconds of quiet.
+fn fail_over_us(mistakes: u64, quiet_s: u64) -> u64 {
+    const AWAY: u64 = 40 * MS;
+    let cut = Partition::new(&[vec![NodeId(1)]]).unwrap();
+    let mut script = Vec::new();
+    for time in 0..mistakes {
+        let at_ns = 51 * MS + 2 * AWAY * time;
+        script.push((at_ns, Fault::Partition(cut.clone())));
+        script.push((at_ns + AWAY, Fault::Heal(cut.clone())));
+    }
+    let crash_ns = 51 * MS + 2 * AWAY * mistakes + quiet_s * 1000 * MS;
+    script.push((crash_ns, Fault::Crash(NodeId(1))));
+    let run = Run {
+        nodes: 2,
+        latency: Distribution::Constant(MS),
+        script,
+        end_ns: crash_ns + 1000 * MS,
+        seed: 1,
+        monitor: &strict,
+    };
+    let report = run.done(None);
+    let of_it = |&&(_, at, of): &&(u64, NodeId, NodeId)| (at, of) == (NodeId(0), NodeId(1));
+    let suspected: Vec<_> = report.summary.suspected.iter().filter(of_it).collect();
+    assert_eq!(suspected.len() as u64, mistakes + 1, "{suspected:?}");
+    (suspected[mistakes as usize].0 - crash_ns) / 1000
+}
+
+/// A crash a millisecond after a heartbeat was sent is noticed 5 ms, the margin and no more later;
+/// the margin is 0.5 ms, and at most ten times that.
+#[test]
+fn a_crash_is_noticed_soon_however_often_its_node_was_suspected_wrongly() {
+    let after = [0, 3, 6, 8].map(|mistakes| fail_over_us(mistakes, 0));
+    assert_eq!(after, [5_500, 9_000, 10_000, 10_000]);
+    let minutes = [1, 2, 3, 4, 5].map(|minutes| fail_over_us(8, 60 * minutes));
+    assert_eq!(minutes, [9_000, 7_000, 6_000, 5_500, 5_500], "one doubling a minute");
 }

@@ -7,7 +7,7 @@ use crate::users;
 
 use vorrang_algorithms::group::forgetful::Founding;
 use vorrang_algorithms::group::locks::spec::Locked;
-use vorrang_algorithms::group::locks::{NodeFactory, OnViews, without_memory};
+use vorrang_algorithms::group::locks::{NodeFactory, OnViews, with_memory, without_memory};
 use vorrang_algorithms::layer::Reliable;
 use vorrang_algorithms::layer::reliable::Retries;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
@@ -26,12 +26,31 @@ fn node(me: NodeId, setup: &Setup, founders: u32) -> Node {
     let anew = NodeFactory::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)))
         .over_channels(Retries::within(setup.within, 200));
     let founders: Vec<NodeId> = (0..founders).map(NodeId).collect();
-    let founding = founders.contains(&me).then_some(Founding { view: 1, founders });
+    let founding = founders.contains(&me).then_some(Founding { view: 1, founders, patience: 0 });
     without_memory(me, setup, (0, founding), anew, None)
+}
+
+/// The same with stable storage.
+fn remembering(me: NodeId, setup: &Setup, founders: u32) -> Node {
+    let anew = NodeFactory::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)))
+        .over_channels(Retries::within(setup.within, 200));
+    let founders: Vec<NodeId> = (0..founders).map(NodeId).collect();
+    with_memory(me, setup, (0, Founding { view: 1, founders, patience: 0 }), anew, None)
 }
 
 /// A run of so many nodes, of which so many found the group.
 fn run(
+    (nodes, founders): (u32, u32),
+    latency: Distribution,
+    faults: Faults,
+    is_fenced: bool,
+    seed: u64,
+) -> Report<Resource> {
+    run_of(node, (nodes, founders), latency, faults, is_fenced, seed)
+}
+
+fn run_of(
+    node: fn(NodeId, &Setup, u32) -> Node,
     (nodes, founders): (u32, u32),
     latency: Distribution,
     faults: Faults,
@@ -90,4 +109,24 @@ fn whatever_is_forgotten_numbers_grow() {
         entries += report.summary.entries();
     }
     assert!(entries > 100, "{entries}");
+}
+
+/// With stable storage all may crash at once, founders and whoever has joined, and come back in any
+/// order: the same group goes on, and all who ask enter.
+#[test]
+fn what_is_on_disk_outlives_all_processes() {
+    for seed in seeds(100) {
+        let mut random = Random::new(seed);
+        let mut script = Vec::new();
+        for id in (0..4).map(NodeId) {
+            script.push((100 * MS + random.below(MS), Fault::Crash(id)));
+            script.push((102 * MS + random.below(100 * MS), Fault::Restart(id)));
+        }
+        script.sort_by_key(|it| it.0);
+        let faults = Faults::default().script(script);
+        let report = run_of(remembering, (4, 3), Distribution::Constant(MS), faults, false, seed);
+        assert!(report.is_safe(), "{seed}: {:?}", report.first_violation);
+        assert!(report.is_quiescent(), "{seed}: {report:#?}");
+        assert!(report.summary.entries_of.iter().all(|&it| it > 2), "{seed}: {report:#?}");
+    }
 }

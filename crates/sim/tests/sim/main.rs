@@ -1,5 +1,6 @@
 //! All tests of the crate as one program: linked once.
 
+mod broken_links;
 mod detection;
 mod effects;
 mod elections;
@@ -13,6 +14,7 @@ mod multicast;
 mod population;
 mod puppet;
 mod quorums;
+mod replaced;
 mod ricart_agrawala;
 mod survivors;
 mod theory;

@@ -62,7 +62,11 @@ impl Workload<Command, Notice> for Speakers {
         orders: &mut WorkloadEffects<'_, Command>,
     ) {
         match notice {
-            Notice::Delivered { .. } | Notice::Missed { .. } => {}
+            Notice::Delivered { .. }
+            | Notice::Missed { .. }
+            | Notice::Begins { .. }
+            | Notice::Removed
+            | Notice::Left => {}
             Notice::Full => self.is_full[at.index()] = true,
             Notice::Room => {
                 self.is_full[at.index()] = false;
@@ -101,7 +105,11 @@ impl Meter<Command, Notice> for Tally {
         match notice {
             Notice::Delivered { .. } => self.delivered += 1,
             Notice::Missed { first, below, .. } => self.missed += below - first,
-            Notice::Full | Notice::Room => {}
+            Notice::Full
+            | Notice::Room
+            | Notice::Begins { .. }
+            | Notice::Removed
+            | Notice::Left => {}
         }
         self.last_ns = at_ns;
     }

@@ -3,5 +3,6 @@
 mod cards;
 mod crates;
 mod documents;
+mod licences;
 mod sizes;
 mod sources;

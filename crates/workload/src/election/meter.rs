@@ -15,6 +15,10 @@ pub struct Tally {
     pub follows: Vec<Option<NodeId>>,
     /// When it began, in nanoseconds.
     pub began_ns: Option<u64>,
+    /// When a cable was last plugged in or unplugged, in nanoseconds.
+    pub changed_ns: Option<u64>,
+    /// The highest generation of a bus reset.
+    pub generation: u32,
     /// When the last node was told, in nanoseconds.
     pub ended_ns: u64,
     /// For each node, how many messages in a row led to what it knows.
@@ -35,6 +39,12 @@ pub enum Leader {
 }
 
 impl Tally {
+    /// All that lead, lowest first.
+    pub fn leaders(&self) -> Vec<NodeId> {
+        let ids = (0..).map(NodeId).zip(&self.follows);
+        ids.filter(|(id, follows)| **follows == Some(*id)).map(|(id, _)| id).collect()
+    }
+
     /// The common leader: a live one if there is one, and else one that has crashed.
     pub fn leader(&self) -> Leader {
         let mut leaders: Vec<NodeId> = self.follows.iter().copied().flatten().collect();
@@ -55,12 +65,24 @@ impl Meter<Command, Notice> for Tally {
     type Tag = (u32, u16);
     type Summary = Self;
 
-    fn on_command(&mut self, at_ns: u64, _: NodeId, Command::Elect: &Command) {
+    fn on_command(&mut self, at_ns: u64, _: NodeId, command: &Command) {
         self.began_ns.get_or_insert(at_ns);
+        match command {
+            Command::Elect => {}
+            Command::Plug(_) | Command::Unplug(_) => self.changed_ns = Some(at_ns),
+        }
     }
-    fn on_notice(&mut self, at_ns: u64, at: NodeId, Notice::Leader(leader): &Notice) {
-        self.follows[at.index()] = Some(*leader);
-        self.ended_ns = at_ns;
+    fn on_notice(&mut self, at_ns: u64, at: NodeId, notice: &Notice) {
+        match notice {
+            Notice::Leader(leader) => {
+                self.follows[at.index()] = Some(*leader);
+                self.ended_ns = at_ns;
+            }
+            Notice::Reset(generation) => {
+                self.follows[at.index()] = None;
+                self.generation = self.generation.max(*generation);
+            }
+        }
     }
     fn on_send(&mut self, from: NodeId, to: NodeId, sent: Sent) -> Self::Tag {
         self.traffic.on_send(from, to, sent);

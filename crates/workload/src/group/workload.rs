@@ -2,7 +2,7 @@
 
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::{Command, Notice};
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, show_duration_ns};
 use vorrang_sim::{Distribution, Workload, WorkloadEffects};
 
 use super::meter::Tally;
@@ -22,6 +22,20 @@ impl Move {
     /// The command for it.
     pub const fn command(self) -> Input<Command> {
         Input::Ask(if self.joins { Command::Join } else { Command::Leave })
+    }
+
+    /// Those who come and go, as it would have to be typed.
+    pub fn typed(moves: &[Self]) -> String {
+        let mut text = String::new();
+        for (option, joins) in [("join", true), ("leave", false)] {
+            let moves = moves.iter().filter(|it| it.joins == joins);
+            let moves: Vec<String> =
+                moves.map(|it| format!("{}@{}", it.node, show_duration_ns(it.at_ns))).collect();
+            if !moves.is_empty() {
+                text += &format!(" --{option} {}", moves.join(","));
+            }
+        }
+        text
     }
 }
 
@@ -52,6 +66,8 @@ pub struct GroupWorkload {
     moves: Vec<Move>,
     /// How many of these are to come.
     moves_left: usize,
+    /// How many of its own each node has made, or lost in a crash.
+    moved: Vec<usize>,
     /// The nodes that join again as soon as they have left.
     comes_back: Vec<bool>,
     calm: RunLength,
@@ -80,6 +96,7 @@ impl GroupWorkload {
             said: 0,
             moves_left: moves.len(),
             moves,
+            moved: vec![0; many],
             comes_back: vec![false; many],
             calm,
             is_noticed: calm.noticed == 0,
@@ -131,9 +148,10 @@ impl GroupWorkload {
         }
     }
 
-    /// So many need not come or go any more; true.
-    const fn has_moved(&mut self, many: usize) -> bool {
-        self.moves_left = self.moves_left.saturating_sub(many);
+    /// A node has come or gone, or need not any more; true.
+    fn has_moved(&mut self, at: NodeId) -> bool {
+        self.moved[at.index()] += 1;
+        self.moves_left = self.moves_left.saturating_sub(1);
         true
     }
 
@@ -156,11 +174,14 @@ impl Workload<Input<Command>, Notice> for GroupWorkload {
     }
 
     fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Input<Command>>) {
-        for it in &self.moves {
+        // A node that is down from the start is told when it comes up.
+        for it in self.moves.iter().filter(|it| self.standing.is_up(it.node)) {
             orders.command_in(it.at_ns, it.node, it.command());
         }
         for at in (0..orders.nodes).map(NodeId) {
-            self.speak_later(at, orders);
+            if self.standing.is_up(at) {
+                self.speak_later(at, orders);
+            }
             if !self.is_noticed {
                 // As a look that also says that it is late enough.
                 let noticed = self.calm.noticed;
@@ -181,8 +202,8 @@ impl Workload<Input<Command>, Notice> for GroupWorkload {
                 true
             }
             // The commands before it were lost in a crash.
-            Input::Ask(Command::Join) if self.standing.wants(at) => self.has_moved(1),
-            Input::Ask(Command::Leave) if !self.standing.wants(at) => self.has_moved(1),
+            Input::Ask(Command::Join) if self.standing.wants(at) => self.has_moved(at),
+            Input::Ask(Command::Leave) if !self.standing.wants(at) => self.has_moved(at),
             Input::Ask(Command::Join | Command::Leave | Command::Multicast(_)) => false,
             Input::Beat => {
                 let pending = &mut self.looks[at.index()].1;
@@ -211,11 +232,11 @@ impl Workload<Input<Command>, Notice> for GroupWorkload {
                 self.speak_later(at, orders);
             }
             Command::Join => {
-                self.has_moved(1);
+                self.has_moved(at);
                 self.speak_later(at, orders);
             }
             Command::Leave => {
-                self.has_moved(1);
+                self.has_moved(at);
             }
         }
         self.news(at, orders);
@@ -246,8 +267,10 @@ impl Workload<Input<Command>, Notice> for GroupWorkload {
     fn on_crash(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Input<Command>>) {
         self.standing.on_crash(at);
         self.is_silent(at);
-        let was_to_come = std::mem::take(&mut self.comes_back[at.index()]);
-        self.has_moved(self.moves_of(at, orders.now_ns).len() + usize::from(was_to_come));
+        self.comes_back[at.index()] = false;
+        // Those to come, and those that have waited for the end of a pause.
+        let lost = self.moves_of(at, 0).len().saturating_sub(self.moved[at.index()]);
+        self.moves_left = self.moves_left.saturating_sub(lost);
         self.looks[at.index()] = (None, 0);
         for other in (0..orders.nodes).map(NodeId).filter(|&it| it != at) {
             if self.standing.is_up(other) {
@@ -258,7 +281,9 @@ impl Workload<Input<Command>, Notice> for GroupWorkload {
 
     fn on_restart(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Input<Command>>) {
         self.standing.on_restart(at);
-        for it in self.moves_of(at, orders.now_ns) {
+        let to_come = self.moves_of(at, orders.now_ns);
+        self.moved[at.index()] = self.moves_of(at, 0).len() - to_come.len();
+        for it in to_come {
             self.moves_left += 1;
             orders.command_in(it.at_ns - orders.now_ns, at, it.command());
         }

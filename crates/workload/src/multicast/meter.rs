@@ -39,6 +39,8 @@ pub struct Tally {
 /// The multicasts of one member.
 #[derive(Clone, Debug, Default)]
 struct Said {
+    /// Its incarnation.
+    life: u64,
     first: u64,
     /// When, and how many others have not delivered it.
     rest: VecDeque<(u64, u32)>,
@@ -74,9 +76,17 @@ struct Copies {
     was_lost: bool,
 }
 
+/// How far ahead a message of the same incarnation may be.
+const FARTHEST: u64 = 1 << 24;
+
 impl Carried {
     fn get(&mut self, number: u64) -> Option<&mut Copies> {
-        let place = number.checked_sub(self.first)? as usize;
+        let ahead = number.checked_sub(self.first)?;
+        // The numbers of another incarnation are far ahead.
+        if ahead > (self.rest.len() as u64).saturating_add(FARTHEST) {
+            *self = Self { first: number, rest: VecDeque::new() };
+        }
+        let place = (number - self.first) as usize;
         if self.rest.len() <= place {
             self.rest.resize(place + 1, Copies::default());
         }
@@ -176,15 +186,21 @@ impl Meter<Command, Notice> for Tally {
     type Summary = Self;
     const WEIGHS: bool = true;
 
-    fn on_command(&mut self, at_ns: u64, at: NodeId, Command::Cast(_): &Command) {
-        self.multicasts += 1;
-        self.said[at.index()].rest.push_back((at_ns, self.nodes));
+    fn on_command(&mut self, at_ns: u64, at: NodeId, command: &Command) {
+        match command {
+            Command::Cast(_) => {
+                self.multicasts += 1;
+                self.said[at.index()].rest.push_back((at_ns, self.nodes));
+            }
+            Command::Leave | Command::Join => {}
+        }
     }
     fn on_notice(&mut self, at_ns: u64, at: NodeId, notice: &Notice) {
         match notice {
-            Notice::Delivered { from, number, .. } => {
+            Notice::Delivered { from, incarnation, number, .. } => {
                 self.delivered += 1;
-                let said_ns = self.said[from.index()].done(*number);
+                let said = Some(&mut self.said[from.index()]).filter(|it| it.life == *incarnation);
+                let said_ns = said.and_then(|said| said.done(*number));
                 if let Some(said_ns) = said_ns.filter(|_| at != *from) {
                     self.latency.add(at_ns.saturating_sub(said_ns));
                 }
@@ -195,7 +211,14 @@ impl Meter<Command, Notice> for Tally {
                     self.said[from.index()].done(number);
                 }
             }
-            Notice::Full | Notice::Room => {}
+            Notice::Begins { from, incarnation, .. } if *from == at => {
+                self.said[at.index()] = Said { life: *incarnation, ..Said::default() };
+            }
+            Notice::Begins { .. }
+            | Notice::Removed
+            | Notice::Left
+            | Notice::Full
+            | Notice::Room => {}
         }
     }
     const READS_CONTENT: bool = true;

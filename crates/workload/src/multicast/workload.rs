@@ -15,6 +15,10 @@ pub struct MulticastWorkload {
     every: Distribution,
     /// Members whose window is full.
     is_full: Vec<bool>,
+    /// Members that are about to leave or have left.
+    is_out: Vec<bool>,
+    /// Who leaves or joins, and when.
+    moves: Vec<(u64, NodeId, Command)>,
     /// Members that would have multicast meanwhile.
     is_late: Vec<bool>,
     /// The kinds of messages that carry payload.
@@ -32,7 +36,14 @@ impl MulticastWorkload {
         let nodes = nodes as usize;
         let flags = || vec![false; nodes];
         let left = shares(multicasts, senders);
-        Self { left, every, is_full: flags(), is_late: flags(), data }
+        let (is_full, is_out, is_late) = (flags(), flags(), flags());
+        Self { left, every, is_full, is_out, moves: Vec::new(), is_late, data }
+    }
+
+    /// The same, where these leave or join, each after so many nanoseconds.
+    #[must_use]
+    pub fn moving(self, moves: Vec<(u64, NodeId, Command)>) -> Self {
+        Self { moves, ..self }
     }
 
     /// The next time of a member that has something to say.
@@ -60,14 +71,43 @@ impl Workload<Command, Notice> for MulticastWorkload {
         for at in 0..self.left.len() as u32 {
             self.speak_later(NodeId(at), orders);
         }
+        for (in_ns, at, command) in std::mem::take(&mut self.moves) {
+            orders.command_in(in_ns, at, command);
+        }
     }
-    fn withholds(&mut self, at: NodeId, _: &Command) -> bool {
-        self.is_late[at.index()] |= self.is_full[at.index()];
-        self.is_full[at.index()]
+    /// Who has no room waits, and so does who is not in; nobody leaves or joins twice.
+    fn withholds(&mut self, at: NodeId, command: &Command) -> bool {
+        let at = at.index();
+        match command {
+            Command::Cast(_) => {
+                let waits = self.is_full[at] || self.is_out[at];
+                self.is_late[at] |= waits;
+                waits
+            }
+            Command::Leave => self.is_out[at],
+            Command::Join => !self.is_out[at],
+        }
     }
-    fn on_command(&mut self, at: NodeId, _: &Command, orders: &mut WorkloadEffects<'_, Command>) {
-        self.left[at.index()] -= 1;
-        self.speak_later(at, orders);
+    fn on_command(
+        &mut self,
+        at: NodeId,
+        command: &Command,
+        orders: &mut WorkloadEffects<'_, Command>,
+    ) {
+        match command {
+            Command::Cast(_) => {
+                self.left[at.index()] -= 1;
+                self.speak_later(at, orders);
+            }
+            Command::Leave => self.is_out[at.index()] = true,
+            // Who had not left yet stays.
+            Command::Join => {
+                self.is_out[at.index()] = false;
+                if std::mem::take(&mut self.is_late[at.index()]) {
+                    orders.command_in(0, at, Command::Cast(Text::default()));
+                }
+            }
+        }
     }
     fn on_notice(
         &mut self,
@@ -76,11 +116,15 @@ impl Workload<Command, Notice> for MulticastWorkload {
         orders: &mut WorkloadEffects<'_, Command>,
     ) {
         match notice {
-            Notice::Delivered { .. } | Notice::Missed { .. } => {}
+            Notice::Delivered { .. } | Notice::Missed { .. } | Notice::Removed | Notice::Left => {}
             Notice::Full => self.is_full[at.index()] = true,
-            Notice::Room => {
+            Notice::Begins { from, .. } if *from != at => {}
+            Notice::Room | Notice::Begins { .. } => {
                 self.is_full[at.index()] = false;
-                if std::mem::take(&mut self.is_late[at.index()]) {
+                if matches!(notice, Notice::Begins { .. }) {
+                    self.is_out[at.index()] = false;
+                }
+                if !self.is_out[at.index()] && std::mem::take(&mut self.is_late[at.index()]) {
                     orders.command_in(0, at, Command::Cast(Text::default()));
                 }
             }
@@ -89,6 +133,7 @@ impl Workload<Command, Notice> for MulticastWorkload {
     /// Its pending multicasts are lost.
     fn on_crash(&mut self, at: NodeId, _: &mut WorkloadEffects<'_, Command>) {
         self.is_full[at.index()] = false;
+        self.is_out[at.index()] = false;
         self.is_late[at.index()] = false;
     }
     fn on_restart(&mut self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {

@@ -106,11 +106,8 @@ impl Protocol for Unguarded {
     type Command = Command;
     type Notice = Notice;
 
-    fn on_command(
-        &mut self,
-        Command::Elect: Command,
-        fx: &mut impl Effects<Self>,
-    ) -> Result<(), Refused> {
+    fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        command.only_elect()?;
         self.hold_election(fx);
         Ok(())
     }
@@ -143,5 +140,15 @@ impl Protocol for Unguarded {
 
     fn state(&self) -> NodeState {
         NodeState::new().with("holds", StateValue::list(self.held.iter().copied()))
+    }
+}
+
+/// A crash takes the number of the last election along.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct NumberForgotten;
+
+impl Mistake<Bully> for NumberForgotten {
+    fn after_crash(self, _: &Bully, fresh: Bully) -> Bully {
+        fresh
     }
 }

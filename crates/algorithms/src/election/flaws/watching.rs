@@ -19,7 +19,8 @@ impl<P: Watched> Mistake<Watching<P>> for NobodyCalls {
     ) {
         match timer {
             Timer::Heartbeat(heartbeat::Timer::Overdue(_)) => {}
-            Timer::Heartbeat(heartbeat::Timer::Beat) | Timer::Election(_) => {
+            Timer::Heartbeat(heartbeat::Timer::Beat | heartbeat::Timer::Quiet(_))
+            | Timer::Election(_) => {
                 node.on_timer(timer, fx);
             }
         }

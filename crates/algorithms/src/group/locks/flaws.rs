@@ -123,3 +123,30 @@ impl<P: Exclusive> Mistake<Locks<P>> for ClockNotCarried {
         message
     }
 }
+
+/// No lease is waited for of a member under whose number another life has begun, as if that had
+/// ended the first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ReplacedLifeNotAwaited;
+
+impl<P: Exclusive> Mistake<Locks<P>> for ReplacedLifeNotAwaited {
+    fn on_message(
+        self,
+        node: &mut Locks<P>,
+        from: NodeId,
+        message: Letter<P>,
+        fx: &mut impl Effects<Locks<P>>,
+    ) {
+        let before = node.view();
+        node.on_message(from, message, fx);
+        let (view, gone) = (node.views.view(), node.views.gone());
+        let are_replaced = gone.iter().all(|&it| view.incarnation_of(it).is_some());
+        if view.id > before
+            && are_replaced
+            && let Some(work) = &mut node.work
+        {
+            work.is_early = false;
+            node.enter(fx);
+        }
+    }
+}

@@ -1,8 +1,8 @@
-//! Locks on views without stable storage.
+//! Locks on views whose members come in when they start, without stable storage and with it.
 
 use vorrang_protocol::NodeId;
 
-use super::{Exclusive, Lease, Locks, NodeFactory, OnViews};
+use super::{Exclusive, Lease, Locks, NodeFactory, OnViews, ViewLayer};
 use crate::group::detecting::Detecting;
 use crate::group::forgetful::Founding;
 use crate::group::views::Views;
@@ -18,7 +18,31 @@ pub fn without_memory<P: Exclusive>(
     anew: NodeFactory<P>,
     lease: Option<Lease>,
 ) -> OnViews<P> {
-    let views = Views::forgetful(me, setup.group, incarnation, founding).without_state();
+    let views = Views::forgetful(me, setup.group, incarnation, founding);
+    joining(me, setup, views, anew, lease)
+}
+
+/// The same with stable storage, in a group that these are to found, and have a vote in: see
+/// [`Views::remembering`].
+pub fn with_memory<P: Exclusive>(
+    me: NodeId,
+    setup: &Setup,
+    (incarnation, founding): (u64, Founding),
+    anew: NodeFactory<P>,
+    lease: Option<Lease>,
+) -> OnViews<P> {
+    let views = Views::remembering(me, setup.group, incarnation, founding);
+    joining(me, setup, views, anew, lease)
+}
+
+fn joining<P: Exclusive>(
+    me: NodeId,
+    setup: &Setup,
+    views: ViewLayer,
+    anew: NodeFactory<P>,
+    lease: Option<Lease>,
+) -> OnViews<P> {
+    let views = views.without_state();
     let locks = Locks { views, lease, ..Locks::new(me, setup.group, &[me], anew) };
     Detecting::new(me, setup, locks)
 }

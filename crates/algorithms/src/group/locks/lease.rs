@@ -14,6 +14,12 @@
 //! slower than it should by a share ρ at most: then a length L by the slowest clock is L (1 + ρ) ∕
 //! (1 − ρ) by the fastest, and so long do they wait.
 //!
+//! *Evicted* is every member of the old view that has not reported in the incarnation that this
+//! view has. That another incarnation has begun under its number proves nothing: it may be a second
+//! process, somewhere else, while the first is cut off and inside. For the same reason a group that
+//! is founded by nodes without stable storage begins with this wait: they may have forgotten a
+//! group of which a member is still inside. A member that leaves has reported, and costs no wait.
+//!
 //! **Assumes** the bound on drift, and that no node pauses between its look at the clock and its
 //! action. Without that, only fencing tokens help (see
 //! [`FencingToken`](crate::mutex::FencingToken)). **Costs** 2(N − 1) messages to and from all N

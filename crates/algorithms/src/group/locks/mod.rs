@@ -62,6 +62,7 @@
 //! that are made should have [channels](crate::layer::Reliable) of their own. An algorithm whose
 //! last node [only serves](crate::mutex::card::Terms) must let it compete.
 
+mod asking;
 mod begin;
 mod effects;
 pub mod flaws;
@@ -78,12 +79,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::marker::PhantomData;
 
+use serde::{Deserializer, Serializer};
 use vorrang_protocol::{
-    Effects, Group, GroupView, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
+    Effects, Group, GroupHealth, GroupView, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
 };
 
 use self::effects::{Among, ViewLayerEffects};
-pub use self::forgetful::without_memory;
+pub use self::forgetful::{with_memory, without_memory};
 pub use self::lease::Lease;
 use self::lease::LeaseState;
 use self::message::{Message, Timer, Word};
@@ -94,9 +96,7 @@ use super::message::Install;
 use super::synod::Synod;
 use super::views::{Ask, Told, Views};
 use crate::clock::Clock;
-use crate::mutex::{
-    ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, FencingToken, NOT_INSIDE, Notice,
-};
+use crate::mutex::{Claim, Command, FencingToken, Notice};
 use crate::setup::Setup;
 
 /// The whole stack: a lock that can be used as any other, with its own failure detector.
@@ -266,9 +266,10 @@ impl<P: Exclusive> Locks<P> {
     fn ask(&mut self, fx: &mut impl Effects<Self>) {
         let Application::Waits { claim, .. } = self.application else { return };
         if self.work.as_ref().is_some_and(|work| work.inside.is_empty()) {
+            // A node that is outside may ask. One that messages of a broken member have led astray
+            // may refuse; the next view makes another.
             self.on_work(fx, |node, among| {
-                let asked = node.on_command(Command::Acquire(claim), among);
-                asked.expect("a node that is outside may ask");
+                let _ = node.on_command(Command::Acquire(claim), among);
             });
         }
     }
@@ -328,9 +329,9 @@ impl<P: Exclusive> Locks<P> {
         if was_before {
             return self.leaves(self.me, fx);
         }
+        // As with asking.
         self.on_work(fx, |node, among| {
-            let left = node.on_command(Command::Release, among);
-            left.expect("a node that is inside may leave");
+            let _ = node.on_command(Command::Release, among);
         });
     }
 
@@ -359,26 +360,6 @@ impl<P: Exclusive> Locks<P> {
         let (view, clock) = (work.view, self.clock.now());
         let others = work.inside.iter().filter(|&it| it != self.me);
         fx.broadcast(others, Message::Within { view, clock, word: Word::HaveYouLeft });
-    }
-
-    fn on_ask(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
-        match (command, self.application) {
-            (Command::Acquire(claim), Application::Outside | Application::Evicted) => {
-                self.application = Application::Waits { claim, since: self.clock.now() };
-                self.ask(fx);
-            }
-            (Command::Release, Application::Inside(_)) => {
-                self.application = Application::Outside;
-                self.release(fx);
-            }
-            (Command::Release, Application::Evicted) => self.application = Application::Outside,
-            (Command::Acquire(_), Application::Waits { .. }) => return Err(ALREADY_WAITING),
-            (Command::Acquire(_), Application::Inside(_)) => return Err(ALREADY_INSIDE),
-            (Command::Release, Application::Outside | Application::Waits { .. }) => {
-                return Err(NOT_INSIDE);
-            }
-        }
-        Ok(())
     }
 }
 
@@ -473,6 +454,22 @@ impl<P: Exclusive> Protocol for Locks<P> {
         let view = self.views.view();
         let members = view.nodes().collect();
         Some(GroupView { view: view.id, is_in: self.views.is_inside(), members })
+    }
+
+    fn group_health(&self) -> Option<GroupHealth> {
+        Some(self.views.health())
+    }
+
+    fn lease(&self) -> Option<Self::Timer> {
+        self.lease.and(self.tenure.valid).map(Timer::Lease)
+    }
+
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.views.store(serializer)
+    }
+
+    fn restore<'de, D: Deserializer<'de>>(self, stored: D) -> Result<Self, D::Error> {
+        Ok(Self { views: self.views.restore(stored)?, ..self })
     }
 
     /// The application has crashed as well; views have larger numbers than before.

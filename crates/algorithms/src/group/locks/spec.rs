@@ -22,7 +22,7 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use crate::group::fed::{self, Suspecting};
-use crate::group::view::majority_side;
+use crate::group::view::{majority_side, unharmed};
 use crate::mutex::spec::Admission;
 use crate::mutex::{Claim, Command, FencingToken, Notice};
 use crate::partition::Cuts;
@@ -137,8 +137,11 @@ impl Locked {
             all().all(|of| of == at || seen(at).suspects.contains(of) != up.contains(of))
         };
         let is_inside = |at: NodeId| seen(at).is_inside;
+        let Some(unharmed) = unharmed(self.nodes.len(), &up, &self.cuts) else {
+            return Vec::new();
+        };
         let is_fine = !up.iter().any(is_inside) && (!self.is_told || up.iter().all(is_right));
-        if is_fine { up.iter().filter(|&it| seen(it).waits).collect() } else { Vec::new() }
+        if is_fine { unharmed.iter().filter(|&it| seen(it).waits).collect() } else { Vec::new() }
     }
 }
 
@@ -192,6 +195,12 @@ impl Monitor for Locked {
     }
     fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
         self.cuts.on_heal(sides);
+    }
+    fn on_link_cut(&mut self, from: NodeId, to: NodeId) {
+        self.cuts.on_link_cut(from, to);
+    }
+    fn on_link_mended(&mut self, from: NodeId, to: NodeId) {
+        self.cuts.on_link_mended(from, to);
     }
 }
 

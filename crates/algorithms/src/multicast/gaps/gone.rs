@@ -103,6 +103,15 @@ mod tests {
     }
 
     #[test]
+    fn whoever_claims_to_have_dropped_everything_that_can_be_counted_brings_nobody_down() {
+        for first in [u64::MAX, u64::MAX - 1] {
+            let mut node = member::<Nack>(1, 2, FEW);
+            hear(&mut node, 0, Message::Gone { first, below: u64::MAX });
+            assert_eq!(hear(&mut node, 0, data(u64::MAX)).last(), None, "{first}");
+        }
+    }
+
+    #[test]
     fn who_keeps_what_not_all_have_never_says_gone() {
         let mut node = member::<Nack>(1, 2, &[]);
         assert_eq!(hear(&mut node, 0, Message::Gone { first: 9, below: 9 }), [""; 0]);

@@ -5,7 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Effects, NodeId};
 
-use crate::multicast::body::Body;
+use crate::multicast::body::{Body, Numbered};
 use crate::multicast::carrier::Carrier;
 use crate::multicast::ordered::{self, Ordered};
 
@@ -75,15 +75,15 @@ impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = vorrang_protocol::Message::kind_name(self);
         match self {
-            Self::Data { number, body } => write!(f, "{kind}({number}{body})"),
+            Self::Data { number, body } => write!(f, "{kind}({}{body})", Numbered(*number)),
             Self::Nack { first, mask } => {
                 write!(f, "{kind}{{")?;
                 for (at, number) in numbers(*first, *mask).enumerate() {
-                    write!(f, "{}{number}", if at > 0 { "," } else { "" })?;
+                    write!(f, "{}{}", if at > 0 { "," } else { "" }, Numbered(number))?;
                 }
                 f.write_str("}")
             }
-            Self::Heartbeat(upto) | Self::Digest(upto) => write!(f, "{kind}({upto})"),
+            Self::Heartbeat(upto) | Self::Digest(upto) => write!(f, "{kind}({})", Numbered(*upto)),
             Self::Gone { first, below } => write!(f, "{kind}({first}<{below})"),
         }
     }

@@ -1,4 +1,6 @@
 //! The parts of [negative acknowledgements](super::nack).
 
+mod beginnings;
+mod digests;
 mod gone;
 pub mod message;

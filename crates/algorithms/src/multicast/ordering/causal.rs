@@ -9,7 +9,7 @@
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, NodeId, NodeState, StateValue};
+use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, StateValue};
 
 use super::Act;
 use crate::multicast::Text;
@@ -43,6 +43,14 @@ impl Causal {
         NodeState::new()
             .with("D", StateValue::vector(self.delivered.iter().copied()))
             .with("held back", StateValue::list(waiting))
+    }
+
+    pub(super) fn counters(&mut self, visit: CounterVisitor<'_>) {
+        Counter::by_owner(Counter::Sequence, &mut self.delivered, visit);
+        for it in &mut self.waiting {
+            visit(Counter::Sequence(it.from), &mut it.number);
+            it.past.counters(visit);
+        }
     }
 
     pub(super) fn new(group: Group) -> Self {

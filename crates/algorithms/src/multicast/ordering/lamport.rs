@@ -14,9 +14,9 @@ use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, NodeId, NodeState, StateValue};
+use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, StateValue};
 
-use super::Act;
+use super::{Act, change_all};
 use crate::multicast::Text;
 use crate::multicast::body::Body;
 
@@ -45,6 +45,16 @@ impl Lamport {
             .with("queue", StateValue::list(queue))
             .with("owes", self.owes)
             .with("own", self.own)
+    }
+
+    pub(super) fn counters(&mut self, visit: CounterVisitor<'_>) {
+        visit(Counter::Common, &mut self.clock);
+        visit(Counter::Common, &mut self.owes.0);
+        self.last.iter_mut().for_each(|stamp| visit(Counter::Common, stamp));
+        change_all(&mut self.queue, |(stamp, from), (number, _)| {
+            visit(Counter::Common, stamp);
+            visit(Counter::Sequence(*from), number);
+        });
     }
 
     pub(super) fn new(me: NodeId, group: Group) -> Self {

@@ -18,11 +18,14 @@ mod sequencer;
 mod skeen;
 mod token;
 
+use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use core::fmt;
+use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, Never, NodeId, NodeState, Protocol, Refused};
+use vorrang_protocol::{
+    Counter, CounterVisitor, Effects, Group, Never, NodeId, NodeState, Protocol, Refused,
+};
 
 use super::Text;
 use super::body::Body;
@@ -95,6 +98,18 @@ impl Order {
             Self::Token(order) => order.state(),
             Self::Lamport(order) => order.state(),
             Self::Skeen(order) => order.state(),
+        }
+    }
+
+    /// Shows clocks and places, of which there is one order for all, and numbers of messages.
+    pub fn counters(&mut self, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Fifo => {}
+            Self::Causal(order) => order.counters(visit),
+            Self::Sequencer(order) => order.counters(visit),
+            Self::Token(order) => order.counters(visit),
+            Self::Lamport(order) => order.counters(visit),
+            Self::Skeen(order) => order.counters(visit),
         }
     }
 
@@ -212,6 +227,29 @@ impl Order {
             Self::Token(order) => order.buffered(),
             Self::Lamport(order) => order.buffered(),
             Self::Skeen(order) => order.buffered(),
+        }
+    }
+}
+
+/// Changes the keys and values of a map.
+fn change_all<K: Ord, V>(map: &mut BTreeMap<K, V>, mut change: impl FnMut(&mut K, &mut V)) {
+    let changed = mem::take(map).into_iter().map(|(mut key, mut value)| {
+        change(&mut key, &mut value);
+        (key, value)
+    });
+    *map = changed.collect();
+}
+
+impl Letter {
+    /// As of a message to this member: the numbers are of its messages.
+    pub(crate) fn counters(&mut self, to: NodeId, visit: CounterVisitor<'_>) {
+        match self {
+            Self::Want(_) => {}
+            Self::Token(place) => visit(Counter::Common, place),
+            Self::Propose { number, clock } => {
+                visit(Counter::Sequence(to), number);
+                visit(Counter::Common, clock);
+            }
         }
     }
 }

@@ -11,9 +11,9 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use vorrang_protocol::{NodeId, NodeState, StateValue};
+use vorrang_protocol::{CounterVisitor, NodeId, NodeState, StateValue};
 
-use super::Act;
+use super::{Act, change_all};
 use crate::multicast::Text;
 use crate::multicast::body::{Body, Id};
 
@@ -49,6 +49,11 @@ impl Sequencer {
             .with("here", StateValue::list(here))
             .with("unnamed", ids(&mut self.unnamed.iter()))
             .with("own", self.own)
+    }
+
+    pub(super) fn counters(&mut self, visit: CounterVisitor<'_>) {
+        self.next.iter_mut().chain(&mut self.unnamed).for_each(|id| id.counters(visit));
+        change_all(&mut self.here, |id, _| id.counters(visit));
     }
 
     pub(super) fn new(me: NodeId) -> Self {

@@ -15,9 +15,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, NodeId, NodeState, StateValue};
+use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, StateValue};
 
-use super::{Act, Letter};
+use super::{Act, Letter, change_all};
 use crate::multicast::Text;
 use crate::multicast::body::{Body, Id, Place};
 
@@ -58,6 +58,23 @@ impl Skeen {
             .with("queue", StateValue::list(line))
             .with("proposals", StateValue::list(proposals))
             .with("own", self.own)
+    }
+
+    pub(super) fn counters(&mut self, visit: CounterVisitor<'_>) {
+        visit(Counter::Common, &mut self.clock);
+        change_all(&mut self.line, |(place, id), _| {
+            visit(Counter::Common, &mut place.clock);
+            id.counters(visit);
+        });
+        change_all(&mut self.places, |id, place| {
+            visit(Counter::Common, &mut place.clock);
+            id.counters(visit);
+        });
+        let me = self.me;
+        change_all(&mut self.proposals, |number, (_, place)| {
+            visit(Counter::Sequence(me), number);
+            visit(Counter::Common, &mut place.clock);
+        });
     }
 
     pub(super) fn new(me: NodeId, group: Group) -> Self {

@@ -15,9 +15,9 @@
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Group, NodeId, NodeState, StateValue};
+use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, StateValue};
 
-use super::{Act, Letter};
+use super::{Act, Letter, change_all};
 use crate::multicast::Text;
 use crate::multicast::body::Body;
 
@@ -71,6 +71,15 @@ impl Token {
             .with("placed", self.placed)
             .with("next place", self.next)
             .with("too early", StateValue::list(early))
+    }
+
+    pub(super) fn counters(&mut self, visit: CounterVisitor<'_>) {
+        visit(Counter::Common, &mut self.next);
+        self.next_place.iter_mut().for_each(|place| visit(Counter::Common, place));
+        change_all(&mut self.early, |place, it| {
+            visit(Counter::Common, place);
+            visit(Counter::Sequence(it.from), &mut it.number);
+        });
     }
 
     pub(super) fn new(me: NodeId, group: Group) -> Self {

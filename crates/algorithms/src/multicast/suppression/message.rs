@@ -5,7 +5,7 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::NodeId;
 
-use crate::multicast::body::{Body, Id, Shared};
+use crate::multicast::body::{Body, Id, Numbered, Shared};
 
 /// The messages between carriers, to all but for what is said to a neighbourhood.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -93,7 +93,7 @@ impl fmt::Display for Message {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = vorrang_protocol::Message::kind_name(self);
         match self {
-            Self::Data { number, body, .. } => write!(f, "{kind}({number}{body})"),
+            Self::Data { number, body, .. } => write!(f, "{kind}({}{body})", Numbered(*number)),
             Self::Request { of, is_local, .. } => write!(f, "{kind}({of}{})", near(*is_local)),
             Self::Repair { of, body, is_local } => {
                 write!(f, "{kind}({of}{}{body})", near(*is_local))
@@ -101,9 +101,10 @@ impl fmt::Display for Message {
             Self::Session(news) => {
                 write!(f, "{kind}(")?;
                 for (at, (from, next, below)) in news.streams.0.iter().enumerate() {
-                    write!(f, "{}{from}:{next}", if at > 0 { "," } else { "" })?;
+                    let comma = if at > 0 { "," } else { "" };
+                    write!(f, "{comma}{from}:{}", Numbered(*next))?;
                     if below > next {
-                        write!(f, "<{below}")?;
+                        write!(f, "<{}", Numbered(*below))?;
                     }
                 }
                 f.write_str(")")
@@ -133,6 +134,8 @@ pub enum Timer {
     Session,
     /// To count time, while it is measured.
     Tick,
+    /// Whoever was sought has had time to answer.
+    Answer,
 }
 
 impl fmt::Debug for Timer {
@@ -144,6 +147,7 @@ impl fmt::Debug for Timer {
             Self::Hold(of) => write!(f, "Hold({of})"),
             Self::Session => f.write_str("Session"),
             Self::Tick => f.write_str("Tick"),
+            Self::Answer => f.write_str("Answer"),
         }
     }
 }

@@ -8,7 +8,9 @@ use vorrang_protocol::{Delay, Effects, NodeId};
 
 use super::message::{Message, News, Timer};
 use super::recovery::MOST_DOUBLINGS;
-use crate::multicast::body::Shared;
+use super::stream::Stream;
+use crate::multicast::body::{Id, Shared};
+use crate::multicast::membership::CLOSED;
 use crate::multicast::ordered::{self, Ordered};
 use crate::multicast::srm::Srm;
 
@@ -16,6 +18,10 @@ use crate::multicast::srm::Srm;
 const STREAMS: usize = 30;
 const SEEKS: usize = 40;
 const ECHOES: usize = 25;
+
+/// How long an answer takes, in times of a message to the farthest member: there and back, and as
+/// long as the other waits before it speaks, from which another may be twice as far away.
+const TO_ANSWER: u32 = 4;
 
 /// One of the parts of a list.
 fn of_part<T: Copy>(list: &[T], part: usize, most: usize) -> Shared<T> {
@@ -35,6 +41,8 @@ pub(in crate::multicast) struct Sessions {
     pub(in crate::multicast) heard: u64,
     /// Whether something has come since the timer was set.
     pub(in crate::multicast) is_busy: bool,
+    /// Whether those who were sought still have time to answer, where that matters.
+    pub(in crate::multicast) is_waiting: bool,
     /// How often it was said in a row with nothing else to say.
     pub(in crate::multicast) quiet: u8,
 }
@@ -99,8 +107,10 @@ impl Srm {
     pub(in crate::multicast) fn on_session_time(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
         let was_busy = core::mem::take(&mut self.sessions.is_busy);
         self.sessions.is_armed = false;
-        let speaks = self.sessions.is_due || !was_busy;
-        if speaks && self.laggards > 0 {
+        let speaks = core::mem::take(&mut self.sessions.is_due) || !was_busy;
+        let is_try =
+            speaks && self.laggards > 0 && self.silence.is_counted() && !self.sessions.is_waiting;
+        if is_try {
             let waited: Vec<NodeId> = self.seeks().collect();
             if self.silence.try_again(waited.into_iter()) {
                 self.laggards = self.seeks().count() as u32;
@@ -110,6 +120,10 @@ impl Srm {
         if speaks && self.is_restless() {
             self.speak(fx);
             self.sessions.quiet = (self.sessions.quiet + 1).min(MOST_DOUBLINGS);
+            if is_try && self.laggards > 0 {
+                self.sessions.is_waiting = true;
+                Self::set(Timer::Answer, self.longest.saturating_mul(TO_ANSWER), fx);
+            }
         }
         self.wake(fx);
     }
@@ -135,7 +149,8 @@ impl Srm {
     }
 
     pub(in crate::multicast) fn speak(&mut self, fx: &mut impl Effects<Ordered<Self>>) {
-        let streams = self.streams.iter_mut().map(|(&from, stream)| {
+        let heard = self.streams.iter_mut().filter(|(_, stream)| stream.inbox.next != CLOSED);
+        let streams = heard.map(|(&from, stream)| {
             stream.told = stream.inbox.next;
             (from, stream.inbox.next, stream.below)
         });
@@ -183,6 +198,10 @@ impl Srm {
         self.forget(from, news.stable);
         if news.seeks.0.contains(&self.me) {
             self.sessions.has_news = true;
+            // Or it would be taken for crashed.
+            if self.silence.is_counted() {
+                self.speak_soon(fx);
+            }
         }
         self.wake(fx);
     }
@@ -204,11 +223,62 @@ impl Srm {
     }
 
     /// Drops what all have that are waited for.
-    fn settle(&mut self) {
+    pub(in crate::multicast) fn settle(&mut self) {
         let next = self.streams.get(&self.me).map_or(0, |own| own.inbox.next);
         let waited = self.group.others(self.me).filter(|&id| !self.silence.is_removed(id));
         let all = waited.map(|id| self.known[id.index()]).min().unwrap_or(next);
         self.forget(self.me, all);
+    }
+
+    /// Drops everything, and begins with this number; nobody is waited for or heard.
+    pub(in crate::multicast) fn begin_anew(
+        &mut self,
+        first: u64,
+        fx: &mut impl Effects<Ordered<Self>>,
+    ) {
+        for of in self.streams.keys().copied().collect::<Vec<_>>() {
+            self.drop_stream(of, fx);
+        }
+        if self.sessions.is_armed {
+            Self::cancel(Timer::Session, fx);
+        }
+        if self.sessions.is_waiting {
+            Self::cancel(Timer::Answer, fx);
+        }
+        if self.map.clock().is_some() {
+            Self::cancel(Timer::Tick, fx);
+            self.map.stop();
+        }
+        self.sessions = Sessions::default();
+        let others = self.group.others(self.me);
+        self.streams = others.map(|id| (id, Stream::from(CLOSED))).collect();
+        self.streams.insert(self.me, Stream::from(first));
+        self.known.fill(first);
+        self.laggards = 0;
+        self.silence.remove(self.group.others(self.me));
+    }
+
+    /// Drops what is here of a member's messages.
+    pub(in crate::multicast) fn drop_stream(
+        &mut self,
+        of: NodeId,
+        fx: &mut impl Effects<Ordered<Self>>,
+    ) {
+        let Some(stream) = self.streams.remove(&of) else { return };
+        self.kept -= (stream.kept.len() + stream.inbox.early.len()) as u32;
+        let id = |number: &u64| Id { from: of, number: *number };
+        for (number, missing) in &stream.missing {
+            Self::cancel(Timer::Request(id(number)), fx);
+            if missing.is_ignoring {
+                Self::cancel(Timer::Ignore(id(number)), fx);
+            }
+        }
+        for number in stream.repairs.keys() {
+            Self::cancel(Timer::Repair(id(number)), fx);
+        }
+        for number in stream.held.keys() {
+            Self::cancel(Timer::Hold(id(number)), fx);
+        }
     }
 
     /// A message that all members have need not be kept.

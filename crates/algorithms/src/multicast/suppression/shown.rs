@@ -19,8 +19,9 @@ impl Srm {
             StateValue::list(streams.iter().map(move |(&from, stream)| (from, of(stream))))
         };
         let kept = streams.iter().flat_map(|(&from, stream)| {
-            let kept = (stream.first..).zip(&stream.kept);
-            kept.map(move |(number, body)| body.shown(Id { from, number }))
+            // In this order: behind the number of one that is not heard there is none.
+            let kept = stream.kept.iter().zip(stream.first..);
+            kept.map(move |(body, number)| body.shown(Id { from, number }))
         });
         let state = Inbox::state(streams.iter().map(|(&from, stream)| (from, &stream.inbox)))
             .with("sent below", each(|stream| stream.below))
@@ -47,8 +48,11 @@ impl Srm {
                     },
                 ),
             );
-        let state =
+        let mut state =
             state.and(session(&self.sessions)).and(self.map.state()).and(self.silence.state());
+        if self.silence.is_counted() {
+            state = state.with("waits for answers", self.sessions.is_waiting);
+        }
         if !self.pace.is_adaptive {
             return state;
         }

@@ -66,6 +66,12 @@ pub(in crate::multicast) struct Lesson {
 }
 
 impl Stream {
+    /// The messages from this number on.
+    pub(in crate::multicast) fn from(first: u64) -> Self {
+        let inbox = Inbox { next: first, ..Inbox::default() };
+        Self { inbox, below: first, first, told: first, ..Self::default() }
+    }
+
     /// The message of this number, if it is here and not dropped.
     pub(in crate::multicast) fn get(&self, number: u64) -> Option<&Body> {
         let place = number.checked_sub(self.first)?;

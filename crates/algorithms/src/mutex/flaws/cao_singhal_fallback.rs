@@ -2,10 +2,10 @@
 
 use core::mem;
 
-use vorrang_protocol::{Effects, Protocol};
+use vorrang_protocol::{Effects, NodeId, Protocol};
 
 use crate::flaw::Mistake;
-use crate::mutex::cao_singhal_fallback::{CaoSinghalFallback, Timer};
+use crate::mutex::cao_singhal_fallback::{CaoSinghalFallback, Message, Timer};
 
 /// A node goes on with what is left of its quorum.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -51,5 +51,47 @@ impl Mistake<CaoSinghalFallback> for WaitsForTheDead {
             fallback.probed.clear();
         }
         node.on_timer(timer, fx);
+    }
+}
+
+/// That an arbiter was down means nothing to those who wait for it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RestartUnheeded;
+
+impl Mistake<CaoSinghalFallback> for RestartUnheeded {
+    fn on_message(
+        self,
+        node: &mut CaoSinghalFallback,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<CaoSinghalFallback>,
+    ) {
+        match message {
+            Message::Restarted => {}
+            Message::Permit(_) | Message::Withdraw(_) | Message::Probe(_) | Message::Alive(_) => {
+                node.on_message(from, message, fx);
+            }
+        }
+    }
+}
+
+/// An arbiter answers probes, whatever has become of its permission.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ReturnMissed;
+
+impl Mistake<CaoSinghalFallback> for ReturnMissed {
+    fn on_message(
+        self,
+        node: &mut CaoSinghalFallback,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<CaoSinghalFallback>,
+    ) {
+        match message {
+            Message::Probe(time) => fx.send(from, Message::Alive(time)),
+            Message::Permit(_) | Message::Withdraw(_) | Message::Alive(_) | Message::Restarted => {
+                node.on_message(from, message, fx);
+            }
+        }
     }
 }

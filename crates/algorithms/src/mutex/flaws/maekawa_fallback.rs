@@ -2,10 +2,10 @@
 
 use core::mem;
 
-use vorrang_protocol::{Effects, Protocol};
+use vorrang_protocol::{Effects, NodeId, Protocol};
 
 use crate::flaw::Mistake;
-use crate::mutex::maekawa_fallback::{MaekawaFallback, Timer};
+use crate::mutex::maekawa_fallback::{MaekawaFallback, Message, Timer};
 
 /// A node goes on with what is left of its quorum.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -47,5 +47,26 @@ impl Mistake<MaekawaFallback> for WaitsForTheDead {
     ) {
         node.fallback.probed.clear();
         node.on_timer(timer, fx);
+    }
+}
+
+/// That an arbiter was down means nothing to those who wait for it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RestartUnheeded;
+
+impl Mistake<MaekawaFallback> for RestartUnheeded {
+    fn on_message(
+        self,
+        node: &mut MaekawaFallback,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<MaekawaFallback>,
+    ) {
+        match message {
+            Message::Restarted { .. } => {}
+            Message::Lock(_) | Message::Probe(_) | Message::Alive(_) => {
+                node.on_message(from, message, fx);
+            }
+        }
     }
 }

@@ -73,7 +73,8 @@ impl MishandlesSelfMessages<MajorityVotes> for VotesKept {
             Message::Request { .. }
             | Message::Locked { .. }
             | Message::Relinquish { .. }
-            | Message::Release { .. } => node.hear(from, message, fx),
+            | Message::Release { .. }
+            | Message::Restarted { .. } => node.hear(from, message, fx),
         }
     }
 }

@@ -6,6 +6,7 @@ pub mod carvalho_roucairol;
 pub mod central;
 pub mod echo_lift;
 pub mod elected_lift;
+pub mod group_exclusion;
 pub mod k_exclusion;
 pub mod lamport;
 pub mod lift;

@@ -56,6 +56,28 @@ impl Mistake<Singhal> for NoReSend {
     }
 }
 
+/// A request unmarks everyone but its sender.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct LastAskerOnly;
+
+impl Mistake<Singhal> for LastAskerOnly {
+    fn on_message(
+        self,
+        node: &mut Singhal,
+        from: NodeId,
+        message: Message,
+        fx: &mut impl Effects<Singhal>,
+    ) {
+        let is_request = matches!(message, Message::Request { .. });
+        node.on_message(from, message, fx);
+        if is_request {
+            for (id, known) in (0..).map(NodeId).zip(&mut node.known) {
+                known.is_marked &= id == from;
+            }
+        }
+    }
+}
+
 /// Inside, a request is treated as if the token lay idle.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct InsideAsIfIdle;

@@ -23,6 +23,9 @@ pub(in crate::mutex) struct Arbiter {
     /// Requests that do not wait any more, but that the holder may have been told to hand the
     /// permission on to.
     withdrawn: BTreeSet<Stamp>,
+    /// Whether it was down while the permission was out, and has not got it back since: it may have
+    /// missed what became of it.
+    pub(in crate::mutex) unsure: bool,
 }
 
 /// A message of an arbiter, and its receiver.
@@ -40,7 +43,7 @@ const fn fail(request: Stamp) -> Word {
 impl Arbiter {
     pub(super) fn new(me: NodeId) -> Self {
         let (waiting, withdrawn) = (BTreeSet::new(), BTreeSet::new());
-        Self { me, lock: None, epoch: 0, waiting, early: None, withdrawn }
+        Self { me, lock: None, epoch: 0, waiting, early: None, withdrawn, unsure: false }
     }
 
     pub(in crate::mutex) fn on_request(&mut self, request: Stamp) -> Words {
@@ -130,7 +133,7 @@ impl Arbiter {
 
     /// The permission is back: on to the oldest that waits, if any.
     fn pass_on(&mut self) -> Words {
-        (self.lock, self.early) = (None, None);
+        (self.lock, self.early, self.unsure) = (None, None, false);
         self.withdrawn.clear();
         let oldest = self.waiting.pop_first();
         [oldest.map(|oldest| self.grant(oldest)), None]

@@ -32,7 +32,8 @@ fn one_vote_an_arbiter(at: &Situation<'_, MajorityVotes>) -> Result<(), String> 
         | Message::Request { .. }
         | Message::Inquire { .. }
         | Message::Relinquish { .. }
-        | Message::Release { .. } => None,
+        | Message::Release { .. }
+        | Message::Restarted { .. } => None,
     });
     let sent = sent.filter(|(_, stamp, _)| !at.is_down(stamp.node));
     let mut all = had.chain(sent);

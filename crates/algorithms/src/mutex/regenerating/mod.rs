@@ -224,7 +224,7 @@ impl<P: Renewable> Regenerating<P> {
     ) {
         let mut heard = Vec::new();
         act(&mut self.election, &mut Lift::new(fx, &mut heard));
-        for ElectionNotice::Leader(leader) in heard {
+        for leader in heard.into_iter().filter_map(ElectionNotice::leader) {
             if leader == self.me {
                 match &mut self.census {
                     Some(census) => census.again = true,

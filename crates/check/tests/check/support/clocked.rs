@@ -204,14 +204,16 @@ impl<M> Rules<'_, M> {
         let mut all = Vec::new();
         let mut without = world.clone();
         without.flying.remove(place);
-        let is_cut_off = world.faults.severing && world.down[it.from];
+        let is_fifo = self.system.links.order == Order::Fifo;
+        let is_last = !world.flying[place + 1..].iter().any(|it| (it.from, it.to) == link);
+        let is_cut_off = world.faults.severing && world.down[it.from] && (is_last || !is_fifo);
         if is_cut_off || world.faults.losses > 0 {
             let mut lost = without.clone();
             lost.faults.losses -= u8::from(!is_cut_off);
             all.push(lost);
         }
         let is_behind = world.flying[..place].iter().any(|it| (it.from, it.to) == link);
-        if is_behind && self.system.links.order == Order::Fifo {
+        if is_behind && is_fifo {
             return all;
         }
         let event = Event::Message { from: NodeId(it.from as u32), message: it.letter };

@@ -301,7 +301,7 @@ impl Naive<'_> {
             again.faults[3] -= 1;
             arrive("duplicate", &again);
         }
-        let is_cut_off = severing == 1 && world.down[from];
+        let is_cut_off = severing == 1 && world.down[from] && self.is_last(world, place);
         if is_cut_off || losses > 0 {
             without.faults[2] -= u8::from(!is_cut_off);
             all.push(self.lose(without, &link));
@@ -313,17 +313,24 @@ impl Naive<'_> {
         Step { text: format!("lose {link}"), led: Ok(without), label: None, rearms: vec![] }
     }
 
-    /// What a crash takes along may lie behind what is yet to arrive after the node has come up
-    /// again. (If it stays down, all can be lost at the front.)
+    /// Whether nothing is behind a message on a link that keeps its order.
+    fn is_last(&self, world: &World, place: usize) -> bool {
+        let Flying { from, to, .. } = &world.flying[place];
+        let mut later = world.flying[place + 1..].iter();
+        self.system.links.order == Order::Any || !later.any(|it| (&it.from, &it.to) == (from, to))
+    }
+
+    /// What a crash takes along is the end of a queue, of which the front may be yet to arrive.
     fn sever(&self, world: &World, all: &mut Vec<Step>) {
-        let [_, restarts, _, _, severing] = world.faults;
-        if severing == 0 || restarts == 0 || self.system.links.order == Order::Any {
+        let [.., severing] = world.faults;
+        if severing == 0 || self.system.links.order == Order::Any {
             return;
         }
         for place in 1..world.flying.len() {
             let [before, it] = [&world.flying[place - 1], &world.flying[place]];
             let Flying { from, to, letter, .. } = it;
-            if world.down[*from] && (before.from, before.to) == (*from, *to) && before != it {
+            let is_behind = (before.from, before.to) == (*from, *to);
+            if world.down[*from] && is_behind && self.is_last(world, place) {
                 let mut without = world.clone();
                 without.flying.remove(place);
                 all.push(self.lose(without, &format!("{from}->{to} {letter}")));

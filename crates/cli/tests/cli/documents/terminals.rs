@@ -10,6 +10,7 @@ use std::sync::mpsc::TryRecvError;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::discovery::multicast;
 use crate::support::PATIENCE;
 use crate::support::node::{Node, addresses, signal, undisturbed};
 
@@ -19,6 +20,8 @@ use super::{Page, shell};
 
 /// How addresses of this machine begin on a page. Tests take ports that are free.
 const HERE: &str = "127.0.0.1:";
+/// The multicast address of pages. Tests take one that nobody else uses.
+const MULTICAST: &str = "239.255.0.1:7400";
 
 /// Longer than a busy machine keeps a process waiting.
 const PATIENT: &str = "--margin 3s";
@@ -135,7 +138,8 @@ fn free_addresses<'p>(commands: impl Iterator<Item = &'p str>) -> BTreeMap<Strin
         }
     }
     let free = addresses(shown.len());
-    shown.into_keys().zip(free).collect()
+    let multicast = (MULTICAST.to_owned(), multicast());
+    shown.into_keys().zip(free).chain([multicast]).collect()
 }
 
 /// Waits until all of this was printed, on either output. Two threads write these, so what follows

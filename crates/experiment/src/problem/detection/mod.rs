@@ -23,7 +23,7 @@ use crate::options::check::CheckArgs;
 use crate::options::{CALM, LastingArgs, RunArgs};
 use crate::problem::{
     Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
-    Role, Simulated, Stepped, Until,
+    Role, Simulated, Stepped, Survives, Until,
 };
 use vorrang_workload::detection::NoWorkload;
 use vorrang_workload::detection::Tally;
@@ -99,6 +99,10 @@ impl Simulated for Detection {
 
 impl Faulted for Detection {
     const ROLES: &'static [Role] = &[Role::Other];
+
+    fn survives(_: &'static Card, setup: &Setup) -> Survives {
+        Survives { down: setup.group.size() - 1, ..Survives::LINKS }
+    }
 
     fn trials(_: &'static Card, _: u32) -> Vec<RunArgs> {
         let lasting = LastingArgs { lasting: Some(Duration::from_millis(20)) };

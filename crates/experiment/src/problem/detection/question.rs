@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::detection::card::Card;
+use vorrang_algorithms::setup::Parameter;
 use vorrang_check::Plan;
 
 use crate::failure::Failure;
@@ -25,6 +26,11 @@ pub(super) fn question(
         if !args.setup.says(*parameter) {
             setup.set(*parameter, text).map_err(|unfit| Failure::Usage(unfit.0))?;
         }
+    }
+    // The checker knows which of two things comes first, and no clock: it would follow a quiet time
+    // heartbeat by heartbeat.
+    if !args.setup.says(Parameter::MarginHalvesAfter) {
+        setup.margin_halves_after = None;
     }
     let order = args.order(card.assumes.order);
     let usual = (shown.map_or(1, |shown| shown.crashes), shown.map_or(0, |shown| shown.restarts));

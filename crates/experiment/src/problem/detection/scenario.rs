@@ -14,7 +14,7 @@ use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
 use crate::latency::Latency;
 use crate::net_defaults::Pace;
-use crate::options::RunArgs;
+use crate::options::{LastingArgs, RunArgs};
 use crate::problem::Scene;
 use vorrang_workload::detection::Tally;
 
@@ -34,6 +34,8 @@ pub struct Scenario {
     pub(crate) setup: Setup,
     pub(crate) environment: Environment,
     pub(crate) lasts: Duration,
+    /// How long it was to last at least.
+    pub(crate) lasting: LastingArgs,
     pub(crate) is_real: bool,
 }
 
@@ -62,10 +64,10 @@ impl Scenario {
         if is_real {
             Pace::REAL.unless_told(&mut setup, &args.setup);
         }
-        let asked = args.lasting.time();
+        let lasting = args.lasting.clone();
         let usual = if is_real { 20 } else { USUAL_BEATS };
-        let lasts = asked.unwrap_or(setup.beat.saturating_mul(usual));
-        let mut scenario = Scenario { card, setup, environment, lasts, is_real };
+        let lasts = lasting.time().unwrap_or(setup.beat.saturating_mul(usual));
+        let mut scenario = Scenario { card, setup, environment, lasts, lasting, is_real };
         scenario.lasts = scenario.lasts.max(scenario.noticed());
         if messages(&scenario.setup, scenario.lasts) > MOST_MESSAGES {
             return Err(Failure::usage(format!(
@@ -87,7 +89,11 @@ impl Scenario {
         }
         let of = |fault: &Fault| match fault {
             Fault::Crash(_) => OtherFaults::Nothing,
-            Fault::Restart(_) | Fault::Partition(_) | Fault::Heal(_) => OtherFaults::Observation,
+            Fault::Restart(_)
+            | Fault::Partition(_)
+            | Fault::Heal(_)
+            | Fault::Cut(_)
+            | Fault::Mend(_) => OtherFaults::Observation,
             Fault::Pause(_) | Fault::Resume(_) | Fault::Slow(_) | Fault::Recover(_) => {
                 OtherFaults::Unseen
             }
@@ -95,11 +101,19 @@ impl Scenario {
         faults.script.iter().map(|(_, fault)| of(fault)).max().unwrap_or(OtherFaults::Nothing)
     }
 
+    /// How often nodes may be suspected rightly and be heard again.
+    fn returns(&self) -> u32 {
+        let script = self.environment.faults.iter().flat_map(|faults| &faults.script);
+        let is_return =
+            |it: &&(u64, Fault)| matches!(it.1, Fault::Restart(_) | Fault::Partition(_));
+        u32::try_from(script.filter(is_return).count()).unwrap_or(u32::MAX)
+    }
+
     /// How often each may be wrong about each, if there is a saying.
     pub(crate) fn allowed(&self) -> Option<u32> {
         let jitter = jitter(&self.environment.latency).filter(|_| !self.is_real)?;
         let is_kept = self.trouble() < OtherFaults::Unseen && !self.environment.is_reliable;
-        (self.card.terms.mistakes)(&self.setup, jitter).filter(|_| is_kept)
+        (self.card.terms.mistakes)(&self.setup, jitter, Some(self.lasts)).filter(|_| is_kept)
     }
 
     pub(crate) fn setting(&self) -> Option<Setting> {
@@ -178,6 +192,9 @@ impl Scene for Scenario {
     fn ends_ns(&self) -> u64 {
         self.lasts.as_nanos() as u64
     }
+    fn warning(&self) -> Option<String> {
+        self.lasting.too_short(self.lasts, "all that the last fault does has been noticed")
+    }
     fn title(&self) -> String {
         "failure detection".to_owned()
     }
@@ -207,6 +224,8 @@ impl Scenario {
             .map_or(Duration::from_nanos(mean_ns.saturating_mul(30)), |it| it.longest);
         // On a real network that is no worse than it seems, a margin is soon long enough.
         let mistakes = if self.is_real { Some(3) } else { self.allowed() };
+        // A node that was cut off or down, and is heard again, lengthens margins like a mistake.
+        let mistakes = mistakes.map(|many| many.saturating_add(self.returns()));
         let takes = (self.card.terms.detects)(&self.setup, longest, mistakes);
         Duration::from_nanos(last_ns).saturating_add(takes)
     }

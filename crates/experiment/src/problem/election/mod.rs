@@ -3,11 +3,14 @@
 mod question;
 mod scenario;
 
+use std::time::Duration;
+
 use vorrang_algorithms::election::card::{Card, Setting};
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::election::{Command, Election, Notice};
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_check::Ask;
+use vorrang_draw::{Look, Mark};
 use vorrang_protocol::{NodeId, NodeSet};
 
 use crate::failure::Failure;
@@ -18,7 +21,7 @@ use crate::options::election::ElectionArgs;
 use crate::options::{CALM, RunArgs, list};
 use crate::problem::{
     Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
-    Role, Simulated, Stepped, Until,
+    Role, Simulated, Stepped, Survives, Until, minority,
 };
 use vorrang_workload::election::Calls;
 use vorrang_workload::election::Tally;
@@ -82,7 +85,8 @@ impl Simulated for Election {
     }
 
     fn workload(scenario: &Scenario) -> Calls {
-        Calls(scenario.initiators.iter().copied().map(NodeId).collect())
+        let callers = scenario.initiators.iter().copied().map(NodeId).collect();
+        Calls { callers, cables: scenario.noticed.clone() }
     }
 
     fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
@@ -93,10 +97,22 @@ impl Simulated for Election {
 impl Faulted for Election {
     const ROLES: &'static [Role] = &[Role::Other, Role::Initiator, Role::Leader];
 
+    /// Where the leader is watched, every side of a partition has one until it has healed, unless
+    /// it takes a majority.
+    fn survives(card: &'static Card, setup: &Setup) -> Survives {
+        let (terms, nodes) = (card.terms, setup.group.size());
+        if !terms.crashes {
+            return Survives::NOTHING;
+        }
+        let partitions = terms.settles.is_some() && !terms.majority;
+        let down = if terms.majority { minority(nodes) } else { nodes - 1 };
+        Survives { partitions, ..Survives::crashes(down) }
+    }
+
     /// One calls, low or high, who must ask many or none; two call; all call.
     fn trials(card: &'static Card, nodes: u32) -> Vec<RunArgs> {
         let called_by = |initiators: String| RunArgs {
-            election: ElectionArgs { initiators: Some(initiators) },
+            election: ElectionArgs { initiators: Some(initiators), ..ElectionArgs::default() },
             ..RunArgs::taking(CALM)
         };
         if card.terms.everyone_calls {
@@ -114,14 +130,28 @@ impl Faulted for Election {
     }
 
     fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
-        Some(match said {
-            ApplicationEvent::Command(Command::Elect) => Activity::Began,
-            ApplicationEvent::Notice(&Notice::Leader(leader)) => Activity::Follows(leader),
-        })
+        match said {
+            ApplicationEvent::Command(Command::Elect) => Some(Activity::Began),
+            ApplicationEvent::Notice(&Notice::Leader(leader)) => Some(Activity::Follows(leader)),
+            ApplicationEvent::Command(Command::Plug(_) | Command::Unplug(_))
+            | ApplicationEvent::Notice(Notice::Reset(_)) => None,
+        }
     }
 }
 
-impl Drawn for Election {}
+impl Drawn for Election {
+    fn look(at: NodeId, said: ApplicationEvent<'_, Command, Notice>) -> Look {
+        match said {
+            ApplicationEvent::Command(Command::Plug(_)) => Look::mark(Mark::Begins("plugged in")),
+            ApplicationEvent::Command(Command::Unplug(_)) => Look::mark(Mark::Warns("unplugged")),
+            ApplicationEvent::Notice(Notice::Reset(_)) => Look::mark(Mark::Flag("bus reset")),
+            ApplicationEvent::Command(Command::Elect)
+            | ApplicationEvent::Notice(Notice::Leader(_)) => {
+                Self::activity(said).map_or_else(Look::default, |doing| doing.look(at))
+            }
+        }
+    }
+}
 
 impl Checked for Election {
     fn question(
@@ -141,16 +171,28 @@ impl Stepped for Election {
     fn turn(_: &'static Card, _: &Setup, _: NodeId) -> Vec<Ask<Command>> {
         vec![Ask::then_wait(Command::Elect)]
     }
+
+    fn offers(card: &'static Card, setup: &Setup) -> Vec<Command> {
+        let peers = setup.group.members().filter(|_| card.terms.hot_plug);
+        peers.flat_map(|peer| [Command::Unplug(peer), Command::Plug(peer)]).collect()
+    }
 }
 
 impl Networked for Election {
     fn told(scenario: &Scenario) -> (Vec<(NodeId, Command)>, Until) {
         let calls = scenario.initiators.iter().map(|&id| (NodeId(id), Command::Elect));
         let until = match scenario.lasts {
-            Some(lasts) if scenario.asked_to_last => Until::Over(lasts),
+            Some(lasts) if scenario.lasting.time().is_some() => Until::Over(lasts),
+            // Who was told of a bus reset may yet wait to be told who leads.
+            None if scenario.card.terms.hot_plug => Until::Over(scenario.settles_over_tcp()),
             Some(_) | None => Until::Told,
         };
         (calls.collect(), until)
+    }
+
+    fn later(scenario: &Scenario) -> Vec<(Duration, NodeId, Command)> {
+        let noticed = scenario.noticed.iter();
+        noticed.map(|&(at_ns, at, command)| (Duration::from_nanos(at_ns), at, command)).collect()
     }
 
     fn net_figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {

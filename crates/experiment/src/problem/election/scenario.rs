@@ -1,11 +1,12 @@
 //! The scenario of a run, and its theory.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Order, Quantity, Span};
 use vorrang_algorithms::election::card::{COUNTED, Card, DURATION, MESSAGES, Setting};
-use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::setup::{Contention, Setup};
 use vorrang_protocol::{NodeId, NodeSet, show_duration_ns};
 use vorrang_sim::{Fault, Faults};
 
@@ -13,12 +14,16 @@ use super::question;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::figures::{Figure, Reading, Unit};
-use crate::options::{OrderKind, RunArgs, list, nodes_of};
+use crate::options::cable::{self, CableChange, Noticed};
+use crate::options::{LastingArgs, OrderKind, RunArgs, list, nodes_of};
 use crate::problem::Scene;
 use vorrang_workload::election::{Leader, Tally};
 
 /// The limit for elections that may take as many messages as the square of the nodes.
 pub(super) const MOST_NODES: u32 = 2_000;
+
+/// How much longer than its contentions an election on a bus takes at most, on real links.
+const SETTLES: Duration = Duration::from_millis(500);
 
 /// A larger run would take too long.
 pub(super) const MOST_HEARTBEATS: u128 = 100_000_000;
@@ -31,11 +36,14 @@ pub struct Scenario {
     /// The callers, as given.
     pub(crate) asked: String,
     pub(crate) initiators: Vec<u32>,
+    /// What is done to cables, and what nodes notice of it.
+    pub(crate) cables: Vec<CableChange>,
+    pub(crate) noticed: Vec<Noticed>,
     pub(crate) environment: Environment,
     /// When it ends, where messages go on for ever.
     pub(crate) lasts: Option<Duration>,
-    /// Whether that was said.
-    pub(crate) asked_to_last: bool,
+    /// How long it was to last at least.
+    pub(crate) lasting: LastingArgs,
     /// Whether it is over a real network.
     pub(crate) is_real: bool,
 }
@@ -79,10 +87,23 @@ impl Scenario {
         if card.terms.everyone_calls {
             question::check_all_call(card, &initiators, (0..nodes).filter(|&it| !crashed(it)))?;
         }
+        let cables = args.election.cables();
+        let noticed = cable::noticed(card, &setup, &cables, CableChange::typed)?;
         let (asked, is_real) = (asked.to_owned(), args.common.is_real);
         let lasts = lasts(card, &setup, &environment, args)?;
-        let asked_to_last = args.lasting.time().is_some();
-        Ok(Self { card, setup, asked, initiators, environment, lasts, asked_to_last, is_real })
+        let lasting = args.lasting.clone();
+        Ok(Self {
+            card,
+            setup,
+            asked,
+            initiators,
+            cables,
+            noticed,
+            environment,
+            lasts,
+            lasting,
+            is_real,
+        })
     }
 }
 
@@ -94,7 +115,9 @@ impl Scenario {
         let dead = self.dead()?;
         let is_timely = !assumes.timely || self.is_real || environment.is_within(&self.setup);
         let keeps_order = assumes.order == Order::Any || environment.order == OrderKind::Fifo;
-        let stands = (dead.is_empty() || self.card.terms.crashes) && !environment.is_reliable;
+        let stands = self.cables.is_empty()
+            && (dead.is_empty() || self.card.terms.crashes)
+            && !environment.is_reliable;
         // Over a real network, the second caller may have heard of the first.
         let at_once = !self.is_real || self.initiators.len() == 1 || self.card.terms.everyone_calls;
         let believes = self.setup.within.as_nanos();
@@ -133,6 +156,20 @@ impl Scenario {
         self.card.cost(of, &setting)
     }
 
+    /// How long to wait for the last election over a real network, where only time tells whether
+    /// a contention is over.
+    pub(crate) fn settles_over_tcp(&self) -> Duration {
+        let last = self.noticed.iter().map(|it| it.0).max().unwrap_or(0);
+        let waits = match self.setup.contention {
+            Contention::Id => Duration::ZERO,
+            // Seven tosses and more.
+            Contention::Wait | Contention::Firewire | Contention::FirewireA => {
+                self.setup.within.saturating_mul(30)
+            }
+        };
+        Duration::from_nanos(last) + SETTLES + waits
+    }
+
     /// The callers, as they would be typed. A million numbers are abbreviated.
     pub(crate) fn who(&self) -> String {
         let is_all = self.initiators.len() == self.setup.group.size() as usize;
@@ -141,7 +178,10 @@ impl Scenario {
 
     /// The figures of a run, with times in a unit of so many nanoseconds.
     pub(crate) fn figures(&self, tally: &Tally, (unit, unit_ns): Unit) -> Vec<Figure> {
-        let span_ns = tally.ended_ns.saturating_sub(tally.began_ns.unwrap_or(0));
+        // An election that nobody has won has not ended.
+        let span_ns = (tally.leader() != Leader::None)
+            .then(|| tally.ended_ns.saturating_sub(tally.began_ns.unwrap_or(0)));
+        let duration = span_ns.filter(|_| unit_ns > 0.0).map(|span_ns| span_ns as f64 / unit_ns);
         let by_kind = tally.traffic.by_kind();
         let is_receipt = |kind: &str| self.card.terms.receipts.contains(&kind);
         let receipts = by_kind.iter().filter(|it| is_receipt(it.0)).map(|it| it.1).sum();
@@ -157,22 +197,44 @@ impl Scenario {
             .theory(self.theory(COUNTED), None);
         // Where the literature counts all messages, once is enough.
         let is_special = sees_crashes || !self.card.terms.receipts.is_empty();
-        vec![
-            Figure::of("leader", leader(tally)).labelled("leader"),
+        let mut all = vec![
+            Figure::of("leader", self.leader(tally)).labelled("leader"),
             Figure::count(MESSAGES.key, MESSAGES.name, tally.traffic.messages())
                 .column("MESSAGES")
                 .theory(self.theory(MESSAGES), None),
             Figure::of("messages_by_kind", Reading::Counts(by_kind)),
             if is_special { counted.labelled(COUNTED.name) } else { counted },
             Figure::of("receipts", Reading::Count(receipts)),
-            Figure::real(DURATION.key, (unit_ns > 0.0).then(|| span_ns as f64 / unit_ns))
+            Figure::real(DURATION.key, duration)
                 .labelled(DURATION.name)
                 .unit(unit)
                 .column("DURATION/T")
                 .theory(self.theory(DURATION), None),
             Figure::count("rounds", "messages in a row", tally.rounds.into()).column("ROUNDS"),
             Figure::count("bytes", "bytes", tally.traffic.bytes()).column("BYTES"),
-        ]
+        ];
+        if self.card.terms.hot_plug {
+            all.push(Figure::count("generation", "generation", tally.generation.into()));
+        }
+        if let Some(changed_ns) = tally.changed_ns.filter(|_| unit_ns > 0.0) {
+            let span = tally.ended_ns.saturating_sub(changed_ns) as f64 / unit_ns;
+            let label = "since the last cable came or went";
+            all.push(Figure::real("reorganised", Some(span)).labelled(label).unit(unit));
+        }
+        all
+    }
+
+    /// Whom all follow, as a figure; on a bus that is torn apart, who leads in its parts.
+    fn leader(&self, tally: &Tally) -> Reading {
+        match tally.leader() {
+            Leader::One(leader) => Reading::Count(leader.0.into()),
+            Leader::Divided if self.card.terms.hot_plug => {
+                let all: Vec<String> = tally.leaders().iter().map(ToString::to_string).collect();
+                Reading::Text(all.join(", "))
+            }
+            Leader::Divided => Reading::Text("divided".to_owned()),
+            Leader::None => Reading::Unknown,
+        }
     }
 }
 
@@ -193,15 +255,23 @@ impl Scene for Scenario {
         "election".to_owned()
     }
     fn warning(&self) -> Option<String> {
-        question::slow_links(&self.setup, Some(self.setup.within))
+        let slow = question::slow_links(&self.setup, Some(self.setup.within));
+        slow.or_else(|| self.lasting.too_short(self.lasts?, "everyone follows one leader again"))
+    }
+    fn may_get_stuck(&self) -> bool {
+        question::slow_links(&self.setup, Some(self.setup.within)).is_some()
     }
     fn ends_ns(&self) -> u64 {
         self.lasts.map_or(u64::MAX, |time| time.as_nanos() as u64)
     }
     fn own_options(&self, net: bool) -> String {
-        let lasts = self.lasts.filter(|_| !net || self.asked_to_last);
+        let lasts = self.lasts.filter(|_| !net || self.lasting.time().is_some());
         let lasts = lasts.map(|it| format!(" --for {}", show_duration_ns(it.as_nanos() as u64)));
-        format!("--initiators {}{}", self.who(), lasts.unwrap_or_default())
+        let mut text = format!("--initiators {}", self.who());
+        for change in &self.cables {
+            let _ = write!(text, " --{} {}", change.option(), change.typed());
+        }
+        text + &lasts.unwrap_or_default()
     }
     fn page(&self) -> String {
         let (nodes, asked, environment) =
@@ -212,7 +282,15 @@ impl Scene for Scenario {
         let is_long = self.initiators.len() > MOST_NODES as usize;
         let who = if is_long { json!(self.who()) } else { json!(self.initiators) };
         let lasts = self.lasts.map(|it| show_duration_ns(it.as_nanos() as u64));
-        vec![("initiators", who), ("for", json!(lasts))]
+        let mut head = vec![("initiators", who), ("for", json!(lasts))];
+        for (option, plugs) in [("unplug", false), ("plug", true)] {
+            let changes = self.cables.iter().filter(|it| it.plugs == plugs);
+            let typed: Vec<String> = changes.map(|it| it.typed()).collect();
+            if !typed.is_empty() {
+                head.push((option, json!(typed)));
+            }
+        }
+        head
     }
 }
 
@@ -247,13 +325,4 @@ pub(super) fn lasts(
         )));
     }
     Ok(Some(lasts))
-}
-
-/// Whom all follow, as a figure.
-fn leader(tally: &Tally) -> Reading {
-    match tally.leader() {
-        Leader::One(leader) => Reading::Count(leader.0.into()),
-        Leader::Divided => Reading::Text("divided".to_owned()),
-        Leader::None => Reading::Unknown,
-    }
 }

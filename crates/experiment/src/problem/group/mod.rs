@@ -25,7 +25,7 @@ use crate::options::group::GroupArgs;
 use crate::options::multicast::MulticastArgs;
 use crate::problem::{
     Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
-    Role, Simulated, Stepped, Until,
+    Role, Simulated, Stepped, Survives, Until,
 };
 use vorrang_workload::group::Tally;
 use vorrang_workload::group::{GroupWorkload, Move};
@@ -91,6 +91,11 @@ impl Simulated for GroupCommunication {
 
 impl Faulted for GroupCommunication {
     const ROLES: &'static [Role] = &[Role::Other, Role::Leader];
+
+    /// If all members of a view are gone for good that alone know what was said, nobody may go on.
+    fn survives(_: &'static Card, setup: &Setup) -> Survives {
+        Survives { all_return: true, ..Survives::majority(setup.group.size()) }
+    }
 
     fn trials(_: &'static Card, nodes: u32) -> Vec<RunArgs> {
         let few = 3.min(nodes);
@@ -188,23 +193,25 @@ impl Stepped for GroupCommunication {
 impl Networked for GroupCommunication {
     fn told(scenario: &Scenario) -> (Vec<(NodeId, Input<Command>)>, Until) {
         let nodes = scenario.setup.group.size();
-        let is_now = |id: &u32| {
-            let comes_now = |it: &Move| it.node.0 == *id && it.joins && it.at_ns == 0;
-            scenario.moves.iter().any(comes_now)
-        };
-        let joins = (scenario.setup.founders..nodes).filter(is_now);
-        let joins = joins.map(|id| (NodeId(id), Command::Join));
-        let speakers = in_rounds(&shares(scenario.multicasts, scenario.senders));
-        let says =
-            speakers.into_iter().zip(1..).map(|(at, it)| (at, Command::Multicast(it.into())));
-        let commands = joins.chain(says).map(|(at, command)| (at, Input::Ask(command)));
-        (commands.collect(), Until::Over(scenario.lasts_over_tcp()))
+        let joins = (scenario.setup.founders..nodes).map(NodeId);
+        let joins = joins.filter(|&id| comes_ns(scenario, id) == 0);
+        let joins = joins.map(|id| (id, Input::Ask(Command::Join)));
+        let says = says(scenario).into_iter().filter(|(at, _)| comes_ns(scenario, *at) == 0);
+        (joins.chain(says).collect(), Until::Over(scenario.lasts_over_tcp()))
     }
 
+    /// Whoever comes later speaks when it has asked to come in, as in the simulator: before that
+    /// its
+    /// node would refuse.
     fn later(scenario: &Scenario) -> Vec<(Duration, NodeId, Input<Command>)> {
         let is_later = |it: &&Move| it.at_ns > 0 || !it.joins;
         let moves = scenario.moves.iter().filter(is_later);
-        moves.map(|it| (Duration::from_nanos(it.at_ns), it.node, it.command())).collect()
+        let moves = moves.map(|it| (it.at_ns, it.node, it.command()));
+        let says = says(scenario).into_iter();
+        let says = says.map(|(at, command)| (comes_ns(scenario, at), at, command));
+        // After the moves: who sorts them by time leaves those of one time in this order.
+        let all = moves.chain(says.filter(|(at_ns, ..)| *at_ns > 0));
+        all.map(|(at_ns, at, command)| (Duration::from_nanos(at_ns), at, command)).collect()
     }
 
     /// Founders come in by themselves; whoever else was in asks again, and whoever had left goes.
@@ -217,4 +224,19 @@ impl Networked for GroupCommunication {
     fn net_figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
         scenario.figures(tally, (" us", 1_000.0))
     }
+}
+
+/// When a node asks to come in for the first time; founders need not.
+fn comes_ns(scenario: &Scenario, node: NodeId) -> u64 {
+    if node.0 < scenario.setup.founders {
+        return 0;
+    }
+    scenario.moves.iter().find(|it| it.node == node && it.joins).map_or(0, |it| it.at_ns)
+}
+
+/// Who multicasts what, one after the other.
+fn says(scenario: &Scenario) -> Vec<(NodeId, Input<Command>)> {
+    let speakers = in_rounds(&shares(scenario.multicasts, scenario.senders));
+    let all = speakers.into_iter().zip(1..);
+    all.map(|(at, it)| (at, Input::Ask(Command::Multicast(it.into())))).collect()
 }

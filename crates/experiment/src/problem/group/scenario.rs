@@ -34,7 +34,11 @@ const REAL_BEATS: u32 = 30;
 
 impl GroupArgs {
     /// Joins and leaves, the first first; nodes without a join time join at once.
-    pub(super) fn moves(&self, setup: &Setup) -> Result<Vec<Move>, Failure> {
+    pub(in crate::problem) fn moves(
+        &self,
+        setup: &Setup,
+        hint: &str,
+    ) -> Result<Vec<Move>, Failure> {
         let moves = |all: &[(NodeId, u64)], joins| {
             let of = move |&(node, at_ns): &(NodeId, u64)| Move { at_ns, node, joins };
             all.iter().map(of).collect::<Vec<_>>()
@@ -56,10 +60,7 @@ impl GroupArgs {
             };
             if *is_in == *joins {
                 let how = if *joins { "belongs to the group by then" } else { "is not in it then" };
-                let founders = setup.founders;
-                return Err(Failure::usage(format!(
-                    "{typed}: node {node} {how}; --founders {founders} have founded it"
-                )));
+                return Err(Failure::Usage(format!("{typed}: node {node} {how}{hint}")));
             }
             *is_in = *joins;
         }
@@ -117,7 +118,8 @@ impl Scenario {
         }
         let beat_ns = setup.beat.as_nanos() as u64;
         let every = given.every.unwrap_or(Distribution::Exponential(beat_ns));
-        let moves = args.group.moves(&setup)?;
+        let hint = format!("; --founders {} have founded it", setup.founders);
+        let moves = args.group.moves(&setup, &hint)?;
         Ok(Self { card, setup, environment, multicasts, senders, every, moves, is_real })
     }
 }
@@ -256,16 +258,7 @@ impl Scenario {
 
     /// Those who come and go, as it would have to be typed.
     pub(crate) fn moves_typed(&self) -> String {
-        let mut text = String::new();
-        for (option, joins) in [("join", true), ("leave", false)] {
-            let moves = self.moves.iter().filter(|it| it.joins == joins);
-            let moves: Vec<String> =
-                moves.map(|it| format!("{}@{}", it.node, show_duration_ns(it.at_ns))).collect();
-            if !moves.is_empty() {
-                text += &format!(" --{option} {}", moves.join(","));
-            }
-        }
-        text
+        Move::typed(&self.moves)
     }
 }
 

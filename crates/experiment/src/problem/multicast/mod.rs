@@ -21,7 +21,7 @@ use crate::options::check::CheckArgs;
 use crate::options::multicast::MulticastArgs;
 use crate::problem::{
     Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
-    Role, Simulated, Stepped, Until,
+    Role, Simulated, Stepped, Survives, Until,
 };
 use vorrang_workload::multicast::Tally;
 use vorrang_workload::multicast::{MulticastWorkload, in_rounds, shares};
@@ -57,19 +57,26 @@ impl Simulated for Multicast {
     fn workload(scenario: &Scenario) -> MulticastWorkload {
         let said = (scenario.multicasts, scenario.senders);
         let data = scenario.card.terms.data;
+        let moves = scenario
+            .moves
+            .iter()
+            .map(|it| (it.at_ns, it.node, if it.joins { Command::Join } else { Command::Leave }));
         MulticastWorkload::new(said, scenario.every, scenario.setup.group.size(), data)
+            .moving(moves.collect())
     }
 
     fn figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
         scenario.figures(tally, (" T", scenario.environment.latency.mean_ns()))
     }
 
-    /// Crashed nodes multicast nothing more; else all multicasts must have been made.
+    /// Crashed nodes and those that have left multicast nothing more; else all multicasts must have
+    /// been made.
     fn undone(scenario: &Scenario, tally: &Tally) -> Option<String> {
         let said = tally.multicasts();
         let crashes =
             scenario.environment.faults.iter().any(|faults| faults.crashes().next().is_some());
-        (said < scenario.multicasts && !crashes).then(|| {
+        let all_stay = !crashes && scenario.moves.is_empty();
+        (said < scenario.multicasts && all_stay).then(|| {
             let all = scenario.multicasts;
             format!("progress: {said} of {all} multicasts were made, and the window is full")
         })
@@ -78,6 +85,10 @@ impl Simulated for Multicast {
 
 impl Faulted for Multicast {
     const ROLES: &'static [Role] = &[Role::Other, Role::Initiator];
+
+    fn survives(_: &'static Card, _: &Setup) -> Survives {
+        Survives::LINKS
+    }
 
     fn trials(_: &'static Card, nodes: u32) -> Vec<RunArgs> {
         let few = 2.min(nodes);
@@ -92,8 +103,15 @@ impl Faulted for Multicast {
     fn activity(said: ApplicationEvent<'_, Command, Notice>) -> Option<Activity> {
         match said {
             ApplicationEvent::Command(Command::Cast(_)) => Some(Activity::Began),
-            ApplicationEvent::Notice(
-                Notice::Delivered { .. } | Notice::Missed { .. } | Notice::Full | Notice::Room,
+            ApplicationEvent::Command(Command::Leave | Command::Join)
+            | ApplicationEvent::Notice(
+                Notice::Delivered { .. }
+                | Notice::Missed { .. }
+                | Notice::Begins { .. }
+                | Notice::Removed
+                | Notice::Left
+                | Notice::Full
+                | Notice::Room,
             ) => None,
         }
     }
@@ -105,6 +123,8 @@ impl Drawn for Multicast {
             ApplicationEvent::Command(Command::Cast(_)) => {
                 Look::mark(Mark::Begins("says something"))
             }
+            ApplicationEvent::Command(Command::Leave) => Look::mark(Mark::Begins("wants to leave")),
+            ApplicationEvent::Command(Command::Join) => Look::mark(Mark::Begins("joins again")),
             // That it hears itself is no news.
             ApplicationEvent::Notice(Notice::Delivered { from, .. }) if *from == at => {
                 Look::default()
@@ -116,7 +136,12 @@ impl Drawn for Multicast {
                 Look::mark(Mark::Warns("misses something for ever"))
             }
             ApplicationEvent::Notice(Notice::Full) => Look::mark(Mark::Warns("has no room")),
-            ApplicationEvent::Notice(Notice::Room) => Look::default(),
+            ApplicationEvent::Notice(Notice::Begins { from, .. }) if *from == at => {
+                Look::mark(Mark::Diamond("begins as a new incarnation"))
+            }
+            ApplicationEvent::Notice(Notice::Removed) => Look::mark(Mark::Warns("was removed")),
+            ApplicationEvent::Notice(Notice::Left) => Look::mark(Mark::Diamond("has left")),
+            ApplicationEvent::Notice(Notice::Begins { .. } | Notice::Room) => Look::default(),
         }
     }
 

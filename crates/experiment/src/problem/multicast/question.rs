@@ -1,11 +1,11 @@
 //! Reliable multicast: the question to the checker.
 
-use vorrang_algorithms::multicast::card::Card;
+use vorrang_algorithms::multicast::card::{Card, Demonstration};
 use vorrang_algorithms::multicast::{Command, Multicast, Text};
 use vorrang_algorithms::setup::{Parameter, Setup};
 use vorrang_algorithms::topology::Topology;
 use vorrang_algorithms::topology::measure::shape_of;
-use vorrang_check::{Ask, Plan};
+use vorrang_check::{Ask, Faults, Plan};
 use vorrang_protocol::show_duration_ns;
 
 use crate::failure::Failure;
@@ -38,10 +38,11 @@ pub(super) fn question(
             setup.window
         )));
     }
+    check_leavers(&args.multicast.leavers, &setup)?;
     let order = args.order(card.assumes.order);
     let usual = shown.map_or((1, 0), |shown| (shown.losses, shown.duplicates));
-    let crashes = shown.map_or(0, |shown| shown.crashes);
-    let faults = args.faults_of((crashes, 0), usual);
+    let (crashes, restarts) = shown.map_or((0, 0), |shown| (shown.crashes, shown.restarts));
+    let faults = args.faults_of((crashes, restarts), usual);
     let timely = args.timely.or(shown.and_then(|shown| shown.timely));
     // Where messages take for ever, there is no end to those that are sent again.
     let mut links = args.links(&about, &setup, order);
@@ -50,9 +51,12 @@ pub(super) fn question(
 
     let mut line = args.line(&about, &setup, order);
     line.option("casts", list(&casts));
+    let leavers = &args.multicast.leavers;
+    line.maybe("leavers", (!leavers.is_empty()).then(|| list(leavers)));
     let unsaid = timely.filter(|_| args.timely.is_none() && !args.asynchronous);
     line.maybe("timely", unsaid.map(|time| show_duration_ns(time.as_nanos() as u64)));
     line.maybe("crashes", (args.crashes().is_none() && crashes > 0).then_some(crashes));
+    line.maybe("restarts", (args.restarts().is_none() && restarts > 0).then_some(restarts));
     line.maybe("losses", (args.losses().is_none() && usual.0 > 0).then_some(usual.0));
     line.maybe("duplicates", (args.duplicates().is_none() && usual.1 > 0).then_some(usual.1));
 
@@ -60,19 +64,15 @@ pub(super) fn question(
     remarks.warnings.extend(emptiness(&casts).map(str::to_owned));
     if let (Some(flaw), Some(shown)) = (flaw, shown) {
         let takes = format!("--casts {}", list(shown.casts));
-        let short = |at: usize| casts.get(at).copied().unwrap_or(0) < shown.casts[at];
-        let falls_short = (0..shown.casts.len()).any(short)
-            || faults.losses < shown.losses
-            || faults.crashes < shown.crashes
-            || faults.duplicates < shown.duplicates;
-        remarks.of_flaw(flaw, &takes, falls_short);
+        remarks.of_flaw(flaw, &takes, falls_short(&shown, &casts, faults));
     }
-    let asks =
-        |count: &u32| (0..*count).map(|_| Ask::at_once(Command::Cast(Text::default()))).collect();
     let around = surroundings(&about, &setup, &links, faults);
-    let said = format!("{}, multicasts {}", nodes_in_words(nodes as usize), list(&casts));
+    let mut said = format!("{}, multicasts {}", nodes_in_words(nodes as usize), list(&casts));
+    if !leavers.is_empty() {
+        said += &format!(", node {} leaves and joins", list(leavers));
+    }
     Ok(Question {
-        plan: Plan::PerNode(casts.iter().map(asks).collect()),
+        plan: plan(&casts, leavers),
         monitor: card.watch(&setup),
         links,
         faults,
@@ -83,6 +83,44 @@ pub(super) fn question(
         line,
         setup,
     })
+}
+
+/// Who speaks how often, and who then leaves and joins again.
+fn plan(casts: &[u32], leavers: &[u32]) -> Plan<Command> {
+    let asks = |(at, count): (u32, &u32)| {
+        let casts = (0..*count).map(|_| Command::Cast(Text::default()));
+        let moves = if leavers.contains(&at) { &[Command::Leave, Command::Join][..] } else { &[] };
+        casts.chain(moves.iter().cloned()).map(Ask::at_once).collect()
+    };
+    Plan::PerNode((0..).zip(casts).map(asks).collect())
+}
+
+/// Whether there is less than a demonstration needs.
+fn falls_short(shown: &Demonstration, casts: &[u32], faults: Faults) -> bool {
+    let short = |at: usize| casts.get(at).copied().unwrap_or(0) < shown.casts[at];
+    (0..shown.casts.len()).any(short)
+        || faults.losses < shown.losses
+        || faults.crashes < shown.crashes
+        || faults.restarts < shown.restarts
+        || faults.duplicates < shown.duplicates
+}
+
+fn check_leavers(leavers: &[u32], setup: &Setup) -> Result<(), Failure> {
+    let Some(&first) = leavers.first() else { return Ok(()) };
+    if setup.tries.is_none() {
+        return Err(Failure::usage(format!(
+            "--leavers {first}: members of a reliable multicast are fixed, unless silent ones are \
+             removed; add --tries, such as --tries 2"
+        )));
+    }
+    let nodes = setup.group.size();
+    match leavers.iter().find(|&&at| at >= nodes) {
+        Some(at) => Err(Failure::usage(format!(
+            "--leavers {at}: there is no node {at}, the last is {}",
+            nodes - 1
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Why nothing could be wrong with this.

@@ -16,6 +16,7 @@ use crate::figures::{Figure, Reading, Unit};
 use crate::net_defaults::within_if_real;
 use crate::options::RunArgs;
 use crate::problem::Scene;
+use vorrang_workload::group::Move;
 use vorrang_workload::multicast::Tally;
 use vorrang_workload::multicast::shares;
 
@@ -36,6 +37,7 @@ pub struct Scenario {
     pub(crate) multicasts: u64,
     pub(crate) senders: u32,
     pub(crate) every: Distribution,
+    pub(crate) moves: Vec<Move>,
     pub(crate) is_real: bool,
 }
 
@@ -76,8 +78,28 @@ impl Scenario {
                 setup.window
             )));
         }
-        Ok(Self { card, setup, asked, environment, multicasts, senders, every, is_real })
+        let moves = moves(args, &setup)?;
+        Ok(Self { card, setup, asked, environment, multicasts, senders, every, moves, is_real })
     }
+}
+
+/// Who leaves and joins again, and when.
+fn moves(args: &RunArgs, setup: &Setup) -> Result<Vec<Move>, Failure> {
+    let moves = args.group.moves(setup, "")?;
+    let Some(first) = moves.first() else { return Ok(moves) };
+    let option = if first.joins { "--join" } else { "--leave" };
+    if setup.tries.is_none() {
+        return Err(Failure::usage(format!(
+            "{option}: members of a reliable multicast are fixed, unless silent ones are removed; \
+             add --tries, such as --tries 3"
+        )));
+    }
+    if args.common.is_real {
+        return Err(Failure::usage(format!(
+            "{option}: not with --net; at 'vorrang node', say leave and join"
+        )));
+    }
+    Ok(moves)
 }
 
 impl Scenario {
@@ -223,7 +245,10 @@ impl Scene for Scenario {
     }
     fn own_options(&self, net: bool) -> String {
         let text = format!("--multicasts {} --senders {}", self.multicasts, self.senders);
-        if net { text } else { format!("{text} --every {}", self.every) }
+        if net {
+            return text;
+        }
+        format!("{text} --every {}{}", self.every, Move::typed(&self.moves))
     }
     fn own_head(&self, _net: bool) -> Vec<(&'static str, Value)> {
         vec![

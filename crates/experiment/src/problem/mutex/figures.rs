@@ -2,7 +2,9 @@
 
 use vorrang_algorithms::card::{Quantity, Span};
 use vorrang_algorithms::mutex::card::{BUSIEST, Card, MESSAGES, RESPONSE, SYNC_DELAY, THROUGHPUT};
+use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::setup::Setup;
+use vorrang_sim::Distribution;
 use vorrang_trace::Summary;
 
 use super::scenario::Scenario;
@@ -60,6 +62,27 @@ pub fn figures(
         Figure::real("fairness", Some(summary.fairness)).labelled("fairness (Jain)").column("FAIR"),
         Figure::of("overtakes", overtakes).labelled("overtakes").column("OVERT."),
     ]
+}
+
+/// Puts beside a throughput that the theory does not know what the measured delay makes of it,
+/// 1/(delay + E), and says why there is no theory.
+pub fn explain_throughput(
+    figures: &mut Vec<Figure>,
+    scenario: &Scenario,
+    summary: &Summary,
+    (stay, per): (Distribution, (&'static str, f64)),
+) {
+    let Some(place) = figures.iter().position(|it| it.key == THROUGHPUT.key) else { return };
+    let is_unknown = figures[place].theory.is_none() && figures[place].number().is_some();
+    let is_one = (scenario.card.terms.admission)(&scenario.setup) == Admission::One;
+    let delay_ns = summary.sync_delay_mean_ns.filter(|_| is_one && is_unknown);
+    let rate = delay_ns.map(|ns| per.1 / (ns + stay.mean_ns())).filter(|rate| rate.is_finite());
+    let figure = Figure::real("throughput_of_delay", rate).unit(per.0);
+    let figure = if rate.is_some() { figure.labelled("  1/(delay + E)") } else { figure };
+    let why = is_unknown.then(|| scenario.no_throughput(rate.is_some()).to_owned());
+    let why = Figure::of("throughput_no_theory", why.map_or(Reading::Unknown, Reading::Text));
+    let rest = figures.split_off(place + 1);
+    figures.extend([figure, why].into_iter().chain(rest));
 }
 
 /// Shows what a run costs on a medium on which a message to many is sent once, if that is wanted.

@@ -4,6 +4,7 @@ mod check_scope;
 pub mod figures;
 pub mod on_views;
 mod question;
+mod question_on_views;
 mod scenario;
 
 use vorrang_algorithms::group::locks::spec::Locked;
@@ -14,11 +15,11 @@ use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue::{self as any, NodeOf};
 use vorrang_check::Ask;
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{Needs, NodeId};
 use vorrang_sim::{Distribution, Load, Turns};
 use vorrang_trace::{Header, Summary};
 
-use self::figures::{figures, of_views, show_transmissions};
+use self::figures::{explain_throughput, figures, of_views, show_transmissions};
 use self::on_views::Views;
 use self::question::question;
 use crate::failure::Failure;
@@ -30,7 +31,7 @@ use crate::options::views::takes;
 use crate::options::{CALM, RunArgs};
 use crate::problem::{
     Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, Faulted, InitialRoles,
-    Nodes, Past, Question, Role, Simulated, Stepped,
+    Nodes, Past, Query, Question, Role, Simulated, Stepped, Survives,
 };
 use vorrang_workload::mutex::{Users, Uses};
 
@@ -96,6 +97,7 @@ impl Simulated for Mutex {
         let summary = &Summary { overtakes, ..summary.clone() };
         let mut figures =
             figures(scenario.card, summary, (" T", unit_ns), per, &|of| scenario.theory(of));
+        explain_throughput(&mut figures, scenario, summary, (scenario.hold(), per));
         show_transmissions(&mut figures, scenario.broadcast_medium);
         figures.extend(of_views(scenario, uses.used.as_ref()));
         figures
@@ -108,7 +110,8 @@ impl Simulated for Mutex {
                 used.late, used.refused
             ));
         }
-        let promised = scenario.card.terms.promises.ordering && scenario.is_bare();
+        let promised =
+            (scenario.card.terms.promises.ordering)(&scenario.setup) && scenario.is_bare();
         let overtaken = promised && uses.turns.overtakes.is_some_and(|count| count > 0);
         overtaken.then(|| "ordering: a request was overtaken by a later one".to_owned())
     }
@@ -130,6 +133,12 @@ impl Simulated for Mutex {
         of: &any::Entry<Self>,
         header: &Header,
     ) -> Result<Option<Node<NodeOf<Self>>>, Failure> {
+        if header.get("on_views") == Some(question_on_views::TOLD) {
+            return Err(Failure::usage(
+                "in a counterexample on views nodes are told whom to suspect: it can be drawn, but \
+                 neither replayed nor drawn with --states",
+            ));
+        }
         let Some(views) = Views::noted(header) else { return Ok(None) };
         let text = header.get("setup").unwrap_or_default();
         let setup = Setup::read(text, takes(of.card.takes));
@@ -140,6 +149,16 @@ impl Simulated for Mutex {
 
 impl Faulted for Mutex {
     const ROLES: &'static [Role] = &[Role::Idle, Role::Waiting, Role::Holder, Role::Coordinator];
+
+    /// Where messages are timely, silence tells that a node is down: then an algorithm that needs
+    /// nobody in particular, or a part of the others, goes on without the rest.
+    fn survives(card: &'static Card, setup: &Setup) -> Survives {
+        match (card.terms.needs)(setup) {
+            Needs::Nobody if card.assumes.timely => Survives::crashes(setup.group.size() - 1),
+            Needs::AllBut(down) if card.assumes.timely => Survives::crashes(down),
+            Needs::Nobody | Needs::AllBut(_) | Needs::One(_) | Needs::Anyone => Survives::NOTHING,
+        }
+    }
 
     /// Nodes that think between requests, so that some are idle; all at once; one after the other.
     fn trials(card: &'static Card, nodes: u32) -> Vec<RunArgs> {
@@ -203,6 +222,13 @@ impl Checked for Mutex {
         args: &CheckArgs,
     ) -> Result<Question<Self>, Failure> {
         question(card, flaw.and_then(|name| card.flaw(name)), args)
+    }
+
+    fn question_on_views(
+        of: &any::Entry<Self>,
+        args: &CheckArgs,
+    ) -> Result<Option<Query>, Failure> {
+        args.views.on_views.then(|| question_on_views::query(of, args)).transpose()
     }
 
     fn asks_of_the_past(args: &CheckArgs) -> Option<Past<'_>> {

@@ -154,6 +154,12 @@ impl Views {
         Some(Self { lease, has_channels, slip, safety: Safety::Fenced })
     }
 
+    /// The lock of an algorithm in the checker, where channels and leases play no part.
+    pub(super) fn checked(of: &Entry<Mutex>, setup: &Setup) -> Result<LockOnViews, Failure> {
+        let (lease, slip, safety) = (None, None, Safety::Fenced);
+        Self { lease, has_channels: false, slip, safety }.lock(of, setup)
+    }
+
     /// The monitor.
     pub fn monitor(&self, card: &Card, setup: &Setup) -> Locked {
         let locked = Locked::new(setup.group).admitting((card.terms.admission)(setup));
@@ -199,17 +205,7 @@ fn refuse_what_does_not_fit(
                 .to_owned(),
         );
     }
-    let usual = Setup::new(setup.group);
-    for it in [Parameter::Holder, Parameter::Priorities, Parameter::Ring] {
-        if it.show(setup) != it.show(&usual) {
-            return refused(format!(
-                "--{} {} names nodes, and --on-views numbers them anew in every view, in the \
-                 order of their waiting time",
-                it.name(),
-                it.show(setup)
-            ));
-        }
-    }
+    refuse_named_nodes(setup)?;
     if card.assumes.timely && !args.faults.is_crashes_only() && !breaks {
         return refused(format!(
             "{} assumes that messages take no longer than --within, and on views lost messages \
@@ -217,6 +213,22 @@ fn refuse_what_does_not_fit(
              say --break-assumptions to see it break",
             card.name
         ));
+    }
+    Ok(())
+}
+
+/// Refuses parameters that name nodes: each view has numbers of its own.
+pub(super) fn refuse_named_nodes(setup: &Setup) -> Result<(), Failure> {
+    let usual = Setup::new(setup.group);
+    for it in [Parameter::Holder, Parameter::Priorities, Parameter::Ring] {
+        if it.show(setup) != it.show(&usual) {
+            return Err(Failure::usage(format!(
+                "--{} {} names nodes, and --on-views numbers them anew in every view, in the \
+                 order of their waiting time",
+                it.name(),
+                it.show(setup)
+            )));
+        }
     }
     Ok(())
 }

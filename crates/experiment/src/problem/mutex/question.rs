@@ -132,7 +132,7 @@ pub(super) struct Turns {
 }
 
 impl Turns {
-    fn of(card: &Card, flaw: Option<&Flaw>, args: &CheckArgs) -> Result<Self, Failure> {
+    pub(super) fn of(card: &Card, flaw: Option<&Flaw>, args: &CheckArgs) -> Result<Self, Failure> {
         let own = &args.mutex;
         let nodes = match (args.nodes, flaw, &own.entries[..]) {
             (Some(nodes), _, _) => nodes,
@@ -190,7 +190,7 @@ impl Turns {
     }
 
     /// Adds what would have to be typed for them.
-    fn add_to(&self, line: &mut CommandLine, card: &Card) {
+    pub(super) fn add_to(&self, line: &mut CommandLine, card: &Card) {
         if self.requesters.is_empty() {
             line.option("entries", show_entries(&self.entries));
         } else {

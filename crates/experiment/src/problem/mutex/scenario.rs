@@ -5,8 +5,9 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use vorrang_algorithms::card::{About, Quantity, Span};
 use vorrang_algorithms::mutex::card::{self, Card, MESSAGES, SYNC_DELAY, Setting, THROUGHPUT};
+use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::setup::Setup;
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{Needs, NodeId};
 use vorrang_sim::{Contenders, Distribution};
 
 use super::on_views::Views;
@@ -128,9 +129,35 @@ impl Scenario {
         self.asking().count(self.nodes())
     }
 
-    /// Whether those who ask are the first nodes: the theory speaks of these.
-    fn asks_from_the_first(&self) -> bool {
-        (0..).zip(&self.requesters).all(|(place, &node)| place == node)
+    /// Whether nodes may wait for each other for ever, though nothing goes wrong between them: the
+    /// algorithm assumes that requests come one at a time, and they do not.
+    pub(crate) fn may_deadlock(&self) -> bool {
+        let is_alone = self.load == LoadKind::Light || self.contenders() == 1;
+        self.card.assumes.one_at_a_time && !is_alone
+    }
+
+    /// Whether the theory speaks of those who ask: the first nodes, or any if each asks all others.
+    /// Elsewhere costs may depend on who asks: on its quorum, or on its place in a graph.
+    fn speaks_of_requesters(&self) -> bool {
+        let are_first = (0..).zip(&self.requesters).all(|(place, &node)| place == node);
+        are_first || (self.card.terms.needs)(&self.setup) == Needs::AllBut(0)
+    }
+
+    /// Why 1/(delay + E) says nothing of the throughput, or why the theory does not say what it is.
+    pub(crate) fn no_throughput(&self, has_delay: bool) -> &'static str {
+        let is_one = (self.card.terms.admission)(&self.setup) == Admission::One;
+        match (is_one, has_delay) {
+            (false, _) => "several may be inside at once, so no delay and stay add up to it",
+            (true, false) => "nobody waited when a node left, so there was no delay",
+            (true, true) if !self.speaks_of_requesters() => {
+                "what an entry costs depends on who asks, and the theory speaks of the first nodes \
+                 (--hot)"
+            }
+            (true, true) => {
+                "it is known only where every message takes T, every stay E, nothing goes wrong, \
+                 and some node always waits"
+            }
+        }
     }
 
     /// How long a node stays inside: T, if nothing is said.
@@ -216,8 +243,7 @@ impl Scenario {
             is_known && latency.is_constant() && stay.is_constant() && latency.mean_ns() > 0.0;
         match load {
             _ if self.environment.is_altered() || self.views.is_some() => None,
-            // What it costs may depend on who asks: on its quorum, or on its place in a graph.
-            _ if !self.asks_from_the_first() => None,
+            _ if !self.speaks_of_requesters() => None,
             _ if of.is_time && !is_plain => None,
             // The figures of a saturated run depend on the order of requests: they are known only
             // if all messages take the same time.
@@ -274,6 +300,19 @@ impl Scene for Scenario {
     }
     fn title(&self) -> String {
         format!("{} load", name(&self.load))
+    }
+    /// A run without a deadlock is no evidence where the order of messages hardly ever varies.
+    fn warning(&self) -> Option<String> {
+        let latency = &self.environment.latency;
+        (self.may_deadlock() && latency.is_constant()).then(|| {
+            format!(
+                "{} may deadlock if several ask at once, which takes requests that arrive in \
+                 different orders; with {} all messages take the same time: --latency exp:1ms \
+                 makes a deadlock likely",
+                self.card.name,
+                latency.typed()
+            )
+        })
     }
     fn own_options(&self, net: bool) -> String {
         let (entries, load) = (self.entries, name(&self.load));

@@ -62,6 +62,23 @@ impl Workload<Command, Notice> for Users {
     }
 }
 
+/// Commands at these times, in milliseconds, and no others.
+#[derive(Debug)]
+pub(crate) struct Script(pub(crate) Vec<(u64, u32, Command)>);
+
+impl Workload<Command, Notice> for Script {
+    type Meter = Resource;
+
+    fn meter(&self, nodes: u32, _: &'static [&'static str]) -> Resource {
+        Resource::new(nodes)
+    }
+    fn on_start(&mut self, orders: &mut WorkloadEffects<'_, Command>) {
+        for (at_ms, at, command) in self.0.drain(..) {
+            orders.command_in(at_ms * MS, NodeId(at), command);
+        }
+    }
+}
+
 /// A resource that refuses whoever shows a lower number than it has seen.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Resource {
@@ -70,6 +87,10 @@ pub(crate) struct Resource {
     /// How often each node has entered.
     pub(crate) entries_of: Vec<u64>,
     pub(crate) refused: u64,
+    /// Who has entered when, in nanoseconds.
+    pub(crate) entered: Vec<(u64, NodeId)>,
+    /// Who was told when of a view of how many.
+    pub(crate) views: Vec<(u64, NodeId, u32)>,
 }
 
 impl Resource {
@@ -94,7 +115,7 @@ impl Meter<Command, Notice> for Resource {
             self.refused += u64::from(Some(fence) < self.highest);
         }
     }
-    fn on_notice(&mut self, _: u64, at: NodeId, notice: &Notice) {
+    fn on_notice(&mut self, at_ns: u64, at: NodeId, notice: &Notice) {
         match *notice {
             Notice::Entered => panic!("an entry without a number"),
             Notice::EnteredAs(fence) => {
@@ -102,9 +123,10 @@ impl Meter<Command, Notice> for Resource {
                 self.refused += u64::from(Some(fence) < self.highest);
                 self.highest = self.highest.max(Some(fence));
                 self.entries_of[at.index()] += 1;
+                self.entered.push((at_ns, at));
             }
             Notice::Evicted => self.held[at.index()] = None,
-            Notice::View { .. } => {}
+            Notice::View { members, .. } => self.views.push((at_ns, at, members)),
         }
     }
     fn on_send(&mut self, _: NodeId, _: NodeId, _: Sent) {}

@@ -11,17 +11,27 @@
 //! | `total order` | all members deliver in one order: each a beginning of it |
 //! | `reported gaps` | whoever skips a message says so, and only if its sender need not have it |
 //!
-//! Where members that are silent are removed (`--tries`), there is one more: `room`, a member that
-//! stays up and was told that its window is full is told of room again, whoever crashes.
+//! Where members come and go (`--tries`), all this is said of incarnations, and there are two
+//! more:
+//!
+//! | property | says |
+//! | --- | --- |
+//! | `room` | whoever stays and has no room is told of room again, whoever crashes |
+//! | `beginnings` | whoever stays is told once where it begins with each other that stays |
+//!
+//! Who leaves has told all others what it had to say. Who crashes, leaves or is removed is owed
+//! nothing more; its next incarnation is owed whatever comes from where it begins.
 //!
 //! Where a sender keeps only its last messages (`--history`), a message that is reported as missing
 //! counts as delivered for all but `integrity`: a member delivers or reports whatever comes next,
 //! and reports none that is among the last so many of its sender.
 //!
-//! The last two only where they are [promised](Ordering). Of a member that was
-//! down and came up again nothing is demanded: it has forgotten which of its numbers it has used,
-//! and a group that takes it in again is another problem. Members between which the network is cut
+//! The last two only where they are [promised](Ordering). Without `--tries`, of a member that was
+//! down and came up again nothing is demanded: it has forgotten which of its numbers it has used.
+//! Members between which the network is cut
 //! owe each other what they miss when it is whole again.
+
+mod incarnations;
 
 use alloc::collections::VecDeque;
 use alloc::format;
@@ -32,6 +42,7 @@ use core::num::NonZeroU32;
 
 use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
+use self::incarnations::Incarnations;
 use super::body::Id;
 use super::{Command, Notice, Text};
 use crate::setup::Ordering;
@@ -44,6 +55,7 @@ const CAUSAL: &str = "causal order";
 const TOTAL: &str = "total order";
 const GAPS: &str = "reported gaps";
 const ROOM: &str = "room";
+const STARTS: &str = "beginnings";
 
 /// All properties.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -51,8 +63,8 @@ pub struct Deliveries {
     ordering: Ordering,
     /// How many of its last messages a sender keeps, if it may drop others.
     history: Option<NonZeroU32>,
-    /// Those who were told that there is no room, if it is owed to them.
-    full: Option<NodeSet>,
+    /// Who judges instead, where members come and go.
+    incarnations: Option<Incarnations>,
     up: NodeSet,
     /// Those who were down and came up again.
     reborn: NodeSet,
@@ -118,7 +130,7 @@ impl Deliveries {
         Self {
             ordering,
             history: None,
-            full: None,
+            incarnations: None,
             up: group.members().collect(),
             reborn: NodeSet::EMPTY,
             nodes: group.size(),
@@ -136,10 +148,11 @@ impl Deliveries {
         Self { history, ..self }
     }
 
-    /// The same, where nobody may wait for room for ever.
+    /// The same, where members come and go, and nobody may wait for room for ever.
     #[must_use]
-    pub fn owing_room(self, is_owed: bool) -> Self {
-        Self { full: is_owed.then_some(NodeSet::EMPTY), ..self }
+    pub fn of_incarnations(self, come_and_go: bool) -> Self {
+        let group = Group::of(self.nodes);
+        Self { incarnations: come_and_go.then(|| Incarnations::new(group)), ..self }
     }
 
     /// The names of what must hold.
@@ -149,7 +162,7 @@ impl Deliveries {
         names.extend(ordering.is_causal().then_some(CAUSAL));
         names.extend(ordering.is_total().then_some(TOTAL));
         names.extend(self.history.map(|_| GAPS));
-        names.extend(self.full.as_ref().map(|_| ROOM));
+        names.extend(self.incarnations.iter().flat_map(|_| [ROOM, STARTS]));
         names
     }
 
@@ -332,16 +345,23 @@ impl Monitor for Deliveries {
     type Tag = ();
 
     fn on_command(&mut self, at: NodeId, command: &Command) -> Result<(), Violation> {
-        let Command::Cast(text) = command;
-        if self.is_judged(at) {
-            self.on_cast(at, text);
+        if let Some(incarnations) = &mut self.incarnations {
+            incarnations.on_command(at, command);
+            return Ok(());
+        }
+        match command {
+            Command::Cast(text) if self.is_judged(at) => self.on_cast(at, text),
+            Command::Cast(_) | Command::Leave | Command::Join => {}
         }
         Ok(())
     }
 
     fn on_notice(&mut self, at: NodeId, notice: &Notice) -> Result<(), Violation> {
+        if let Some(incarnations) = &mut self.incarnations {
+            return incarnations.on_notice(at, notice);
+        }
         match notice {
-            Notice::Delivered { from, number, text } => {
+            Notice::Delivered { from, number, text, .. } => {
                 if !self.is_judged(at) || !self.is_judged(*from) {
                     return Ok(());
                 }
@@ -353,19 +373,18 @@ impl Monitor for Deliveries {
                 }
                 self.on_missed(at, *from, (*first, *below))
             }
-            Notice::Full | Notice::Room => {
-                if let Some(full) = &mut self.full {
-                    full.remove(at);
-                    if *notice == Notice::Full {
-                        full.insert(at);
-                    }
-                }
-                Ok(())
-            }
+            Notice::Full
+            | Notice::Room
+            | Notice::Begins { .. }
+            | Notice::Removed
+            | Notice::Left => Ok(()),
         }
     }
 
     fn at_rest(&self) -> Result<(), Violation> {
+        if let Some(incarnations) = &self.incarnations {
+            return incarnations.at_rest();
+        }
         for at in self.up.iter() {
             if let Some((id, property)) = self.misses(at).next() {
                 let what = match property {
@@ -375,21 +394,16 @@ impl Monitor for Deliveries {
                 return Err(Violation { property, what });
             }
         }
-        match self.full.iter().flat_map(NodeSet::iter).next() {
-            Some(at) => {
-                let what = format!("node {at} never has room again");
-                Err(Violation { property: ROOM, what })
-            }
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn obligations(&self) -> Vec<Obligation> {
+        if let Some(incarnations) = &self.incarnations {
+            return incarnations.obligations();
+        }
         let debts =
             |to: NodeId| self.misses(to).map(move |(_, property)| Obligation { to, property });
         let mut owed: Vec<Obligation> = self.up.iter().flat_map(debts).collect();
-        let full = self.full.iter().flat_map(NodeSet::iter);
-        owed.extend(full.map(|to| Obligation { to, property: ROOM }));
         owed.sort_unstable();
         owed.dedup();
         owed
@@ -397,12 +411,15 @@ impl Monitor for Deliveries {
 
     fn on_crash(&mut self, at: NodeId) {
         self.up.remove(at);
-        if let Some(full) = &mut self.full {
-            full.remove(at);
+        if let Some(incarnations) = &mut self.incarnations {
+            incarnations.on_crash(at);
         }
     }
 
     fn on_restart(&mut self, at: NodeId) {
+        if let Some(incarnations) = &mut self.incarnations {
+            incarnations.on_restart(at);
+        }
         self.up.insert(at);
         self.reborn.insert(at);
         if let Some(total) = &mut self.total {
@@ -424,7 +441,8 @@ mod tests {
     }
 
     fn told(monitor: &mut Deliveries, at: u32, from: u32, number: u64) -> Result<(), &'static str> {
-        let notice = Notice::Delivered { from: NodeId(from), number, text: Text::default() };
+        let text = Text::default();
+        let notice = Notice::Delivered { from: NodeId(from), incarnation: 0, number, text };
         monitor.on_notice(NodeId(at), &notice).map_err(|violation| violation.property)
     }
 
@@ -440,7 +458,8 @@ mod tests {
         assert_eq!(told(&mut monitor, 1, 0, 0), Err(INTEGRITY), "nobody has sent it");
         cast(&mut monitor, 0);
         assert_eq!(told(&mut monitor, 1, 0, 1), Err(INTEGRITY), "nor this");
-        let other = Notice::Delivered { from: NodeId(0), number: 0, text: "other".into() };
+        let other = || "other".into();
+        let other = Notice::Delivered { from: NodeId(0), incarnation: 0, number: 0, text: other() };
         assert_eq!(monitor.on_notice(NodeId(2), &other).unwrap_err().property, INTEGRITY);
         all_told(&mut monitor, 0, 0);
         assert_eq!(told(&mut monitor, 1, 0, 0), Err(INTEGRITY), "once more");
@@ -494,7 +513,7 @@ mod tests {
         let mut monitor = watch(Ordering::Fifo);
         say(&mut monitor, Notice::Full);
         monitor.at_rest().expect("that was not promised");
-        let mut monitor = monitor.owing_room(true);
+        let mut monitor = monitor.of_incarnations(true);
         say(&mut monitor, Notice::Full);
         assert_eq!(monitor.obligations(), [Obligation { to: NodeId(0), property: ROOM }]);
         assert_eq!(monitor.at_rest().unwrap_err().what, "node 0 never has room again");

@@ -1,0 +1,295 @@
+//! Messages that no correct node would send, to every machine that can run over a network: real
+//! ones with bytes changed, from other senders, at other receivers, late and twice. What can be
+//! read and is within bounds is handled, as [`Machine`](vorrang_net) would, and no handler may
+//! panic, whatever it makes of it.
+//!
+//! `VORRANG_FUZZ_SECONDS=3600 cargo test -p vorrang-net --test net mutated` goes on for that long,
+//! from a seed of its own; `VORRANG_FUZZ_SEED=17` tries that seed alone, at every machine.
+
+use std::fmt::Display;
+use std::num::NonZeroU32;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::str::FromStr;
+use std::time::{Duration, Instant, SystemTime};
+
+use vorrang_algorithms::detection::Detection;
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::group::GroupCommunication;
+use vorrang_algorithms::group::locks::{Lease, NodeFactory, on_views};
+use vorrang_algorithms::multicast::Multicast;
+use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::problem::Problem;
+use vorrang_algorithms::setup::{Ordering, Parameter, Setup};
+use vorrang_algorithms::wave::Wave;
+use vorrang_catalogue::{Catalogued, NodeOf, find};
+use vorrang_erased::{AnyNode, AnyTimer, MAX_INTEGER, MessageBounds};
+use vorrang_net::OpaqueNode;
+use vorrang_protocol::{Data, Effect, Group, NodeId, Outbox, Protocol as _};
+
+const NODES: u32 = 4;
+/// Steps of one run, after which all begin anew.
+const STEPS: u32 = 300;
+/// Runs of each machine, if nothing else is asked for.
+const RUNS: u64 = 60;
+
+/// Commands that some of the algorithms take; others refuse them.
+const COMMANDS: [&str; 11] = [
+    "acquire",
+    "release",
+    "acquire shared",
+    "acquire group 1",
+    "acquire of 0",
+    "elect",
+    "start",
+    "cast 7",
+    "join",
+    "leave",
+    "multicast 7",
+];
+
+/// Numbers by lot (`SplitMix64`).
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    fn below(&mut self, bound: usize) -> usize {
+        (self.roll() % bound.max(1) as u64) as usize
+    }
+
+    fn node(&mut self) -> NodeId {
+        NodeId(self.below(NODES as usize) as u32)
+    }
+
+    /// The same with one thing changed; `other` is another message.
+    fn mutate(&mut self, bytes: &mut Vec<u8>, other: &[u8]) {
+        let at = self.below(bytes.len());
+        match self.below(7) {
+            _ if bytes.is_empty() => bytes.push(self.roll() as u8),
+            0 => bytes[at] ^= 1 << self.below(8),
+            1 => bytes[at] = self.roll() as u8,
+            2 => bytes.truncate(at),
+            3 => bytes.insert(at, self.roll() as u8),
+            4 => {
+                bytes.remove(at);
+            }
+            // A number that is as large as it may be, or a little smaller or larger.
+            5 => {
+                let length = 1 + self.below(8);
+                let large = (0..length).map(|_| 0xff).chain([self.below(128) as u8]);
+                bytes.splice(at..=at, large.collect::<Vec<_>>());
+            }
+            _ => {
+                bytes.truncate(at);
+                bytes.extend_from_slice(&other[self.below(other.len())..]);
+            }
+        }
+    }
+}
+
+/// The nodes of one run, with what is under way between them.
+struct Network<C: Data, N: Data> {
+    nodes: Vec<AnyNode<C, N>>,
+    timers: Vec<Vec<AnyTimer>>,
+    /// Sender, receiver and message, also of those that have arrived.
+    sent: Vec<(NodeId, NodeId, Vec<u8>)>,
+    handled: u64,
+}
+
+impl<C: Data + FromStr, N: Data> Network<C, N> {
+    fn new(nodes: Vec<AnyNode<C, N>>) -> Self {
+        let timers = vec![Vec::new(); nodes.len()];
+        Self { nodes, timers, sent: Vec::new(), handled: 0 }
+    }
+
+    fn act(
+        &mut self,
+        dice: &mut Dice,
+        at: NodeId,
+        act: impl FnOnce(
+            &mut AnyNode<C, N>,
+            &mut Outbox<AnyNode<C, N>, &mut dyn FnMut(NonZeroU32) -> u32>,
+        ),
+    ) {
+        let mut choose = |bound: NonZeroU32| dice.below(bound.get() as usize) as u32;
+        let mut outbox = Outbox::new(&mut choose as &mut dyn FnMut(NonZeroU32) -> u32);
+        act(&mut self.nodes[at.index()], &mut outbox);
+        let effects = outbox.take();
+        let timers = &mut self.timers[at.index()];
+        for effect in effects {
+            match effect {
+                Effect::Send { to, message } => {
+                    let mut bytes = Vec::new();
+                    message.encode(&mut bytes).expect("plain data can be encoded");
+                    if to.0 < NODES {
+                        self.sent.push((at, to, bytes));
+                    }
+                }
+                Effect::SetTimer { timer, .. } if !timers.contains(&timer) => timers.push(timer),
+                Effect::CancelTimer(timer) => timers.retain(|it| *it != timer),
+                Effect::SetTimer { .. } | Effect::Notify(_) => {}
+            }
+        }
+        // The oldest are forgotten.
+        let too_many = self.sent.len().saturating_sub(64);
+        self.sent.drain(..too_many);
+    }
+
+    fn step(&mut self, dice: &mut Dice) {
+        let at = dice.node();
+        match dice.below(8) {
+            0 => {
+                let command = COMMANDS[dice.below(COMMANDS.len())];
+                if let Ok(command) = command.parse() {
+                    self.act(dice, at, |node, fx| {
+                        // Not all commands are for all.
+                        let _ = node.on_command(command, fx);
+                    });
+                }
+            }
+            1 if !self.timers[at.index()].is_empty() => {
+                let timers = &mut self.timers[at.index()];
+                let timer = timers.swap_remove(dice.below(timers.len()));
+                self.act(dice, at, |node, fx| node.on_timer(timer, fx));
+            }
+            _ if self.sent.is_empty() => {}
+            _ => self.deliver(dice),
+        }
+    }
+
+    fn deliver(&mut self, dice: &mut Dice) {
+        let place = dice.below(self.sent.len());
+        let (mut from, mut to, mut bytes) = match dice.below(4) {
+            // A copy, and the message itself later.
+            0 => self.sent[place].clone(),
+            _ => self.sent.remove(place),
+        };
+        let other = self.sent.get(dice.below(self.sent.len())).map(|it| it.2.clone());
+        match dice.below(8) {
+            0 => from = dice.node(),
+            1 => to = dice.node(),
+            2..=5 => {
+                for _ in 0..=dice.below(3) {
+                    dice.mutate(&mut bytes, other.as_deref().unwrap_or(&[0]));
+                }
+            }
+            _ => {}
+        }
+        let bounds = MessageBounds { largest: MAX_INTEGER, nodes: NODES };
+        let read = self.nodes[to.index()].decode(&bytes).filter(|it| it.is_bounded(bounds));
+        // Over a network no message comes from the node itself.
+        if let Some(message) = read.filter(|_| from != to) {
+            self.handled += 1;
+            self.act(dice, to, |node, fx| node.on_message(from, message, fx));
+        }
+    }
+}
+
+/// What has come of the attacks so far.
+#[derive(Default)]
+struct Outcome {
+    handled: u64,
+    panics: Vec<String>,
+}
+
+impl Outcome {
+    /// Tries one machine with one seed.
+    fn attack<C: Data + FromStr, N: Data>(
+        &mut self,
+        name: &str,
+        seed: u64,
+        nodes: impl Fn() -> Vec<AnyNode<C, N>>,
+    ) {
+        let mut dice = Dice(seed);
+        let mut network = Network::new(nodes());
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            for at in (0..NODES).map(NodeId) {
+                network.act(&mut dice, at, |node, fx| node.on_start(fx));
+            }
+            for _ in 0..STEPS {
+                network.step(&mut dice);
+            }
+        }));
+        self.handled += network.handled;
+        if ran.is_err() {
+            self.panics.push(format!("{name} panics with VORRANG_FUZZ_SEED={seed}"));
+        }
+    }
+
+    /// Tries all algorithms of a problem.
+    fn attack_all<Q>(&mut self, seed: u64)
+    where
+        Q: Catalogued + Problem<Command: FromStr<Err: Display>>,
+    {
+        for entry in Q::entries().iter().filter(|entry| entry.flaw.is_none()) {
+            let usual = entry.card.setup(Group::of(NODES));
+            let setups = if entry.card.takes.contains(&Parameter::Ordering) {
+                let ordered = |ordering| Setup { ordering, ..usual.clone() };
+                Ordering::ALL.into_iter().map(ordered).collect()
+            } else {
+                vec![usual]
+            };
+            for setup in setups.iter().filter(|setup| entry.nodes(setup).is_ok()) {
+                let name = format!("{} {}", entry.card.name, setup.text(entry.card.takes));
+                self.attack(&name, seed, || entry.nodes(setup).expect("the set-up fits"));
+            }
+        }
+    }
+
+    /// Tries locks on views, as they run over TCP.
+    fn attack_on_views(&mut self, seed: u64) {
+        for name in ["ricart-agrawala", "suzuki-kasami", "raymond", "maekawa", "central"] {
+            let entry = find::<Mutex>(name, None).expect("it is in the catalogue");
+            let factory = || {
+                NodeFactory::<OpaqueNode<_, _>>::new(move |me, group: Group| {
+                    let setup = entry.card.setup(group);
+                    let node: NodeOf<Mutex> = entry.recipe.nodes(&setup).expect("it fits")(me);
+                    OpaqueNode::new(node, group.size())
+                })
+            };
+            let founders: Vec<NodeId> = (0..NODES).map(NodeId).collect();
+            let setup = Setup::new(Group::of(NODES));
+            let lease = seed.is_multiple_of(2).then(|| Lease::new(Duration::from_millis(20), 0));
+            self.attack(&format!("{name} on views"), seed, || {
+                let node = |&id| AnyNode::new(on_views(id, &setup, &founders, factory(), lease));
+                founders.iter().map(node).collect()
+            });
+        }
+    }
+
+    fn attack_everything(&mut self, seed: u64) {
+        self.attack_all::<Mutex>(seed);
+        self.attack_all::<Election>(seed);
+        self.attack_all::<Wave>(seed);
+        self.attack_all::<Detection>(seed);
+        self.attack_all::<Multicast>(seed);
+        self.attack_all::<GroupCommunication>(seed);
+        self.attack_on_views(seed);
+    }
+}
+
+#[test]
+fn no_message_makes_a_machine_panic() {
+    let number = vorrang_testkit::number;
+    let mut outcome = Outcome::default();
+    if let Some(seed) = number("VORRANG_FUZZ_SEED") {
+        outcome.attack_everything(seed);
+    } else if let Some(seconds) = number("VORRANG_FUZZ_SECONDS") {
+        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).expect("a clock");
+        let (began, mut seed) = (Instant::now(), now.as_micros() as u64);
+        while began.elapsed() < Duration::from_secs(seconds) {
+            outcome.attack_everything(seed);
+            seed += 1;
+        }
+        println!("{} messages were handled, up to seed {seed}", outcome.handled);
+    } else {
+        (0..RUNS).for_each(|seed| outcome.attack_everything(seed));
+        assert!(outcome.handled > 80_000, "only {} messages could be read", outcome.handled);
+    }
+    assert!(outcome.panics.is_empty(), "{}", outcome.panics.join("\n"));
+}

@@ -1,0 +1,156 @@
+//! Stable storage: nothing leaves a node before what it depends on is on the disk, and what is
+//! there
+//! is what a crash leaves.
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::locks::{NodeFactory, with_memory};
+use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
+use vorrang_algorithms::setup::Setup;
+use vorrang_erased::AnyNode;
+use vorrang_net::{Config, Handle, Node, Open, Owner, StableStorage};
+use vorrang_protocol::{Effect, Effects, Group, NodeId, Outbox, Protocol, Refused};
+
+use crate::open_group::Word;
+use crate::support::soon;
+
+/// Keeps the last number that it was told, and says it to node 1 and to its application.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct Keeper {
+    kept: u32,
+    restarts: u32,
+}
+
+impl Protocol for Keeper {
+    type Message = Word;
+    type Timer = u8;
+    type Command = u32;
+    type Notice = u32;
+
+    fn on_command(&mut self, command: u32, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        self.kept = command;
+        fx.send(NodeId(1), Word(command));
+        fx.notify(command);
+        Ok(())
+    }
+    fn on_message(&mut self, _: NodeId, Word(number): Word, fx: &mut impl Effects<Self>) {
+        fx.notify(number);
+    }
+    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        self.restarts += 1;
+        fx.notify(1000 * self.restarts + self.kept);
+    }
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.kept.serialize(serializer)
+    }
+    fn restore<'de, D: Deserializer<'de>>(self, stored: D) -> Result<Self, D::Error> {
+        Ok(Self { kept: u32::deserialize(stored)?, ..self })
+    }
+}
+
+fn owner(id: u32) -> Owner {
+    let (group, algorithm) = ("default".to_owned(), "keeper".to_owned());
+    Owner { group, algorithm, setup: String::new(), founders: 2, id: NodeId(id) }
+}
+
+async fn start(
+    id: u32,
+    (listener, peers): (TcpListener, Vec<String>),
+    data: &Path,
+) -> (Handle<u32>, mpsc::UnboundedReceiver<u32>) {
+    let storage = StableStorage::open(data, owner(id), true).unwrap();
+    let open = Open::new(storage.generation(), 2);
+    let config = Config::new(NodeId(id), peers, "keeper").open(open);
+    let keeper = Keeper { kept: 0, restarts: 0 };
+    Node::new(keeper, config).listener(listener).storage(storage).start().await.unwrap()
+}
+
+#[tokio::test]
+async fn nothing_is_sent_or_told_that_could_be_forgotten() {
+    let folder = std::env::temp_dir().join(format!("vorrang-keeper-{}", std::process::id()));
+    let data = [folder.join("0"), folder.join("1")];
+    let bound = async || TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let (zero, one) = (bound().await, bound().await);
+    let address = |it: &TcpListener| it.local_addr().unwrap().to_string();
+    let peers = vec![address(&zero), address(&one)];
+    let (_receiver, mut heard) = start(1, (one, peers.clone()), &data[1]).await;
+    let (sender, mut own) = start(0, (zero, peers.clone()), &data[0]).await;
+    sender.command(7).await.unwrap();
+    assert_eq!(soon("a notice", own.recv()).await, Some(7));
+    assert_eq!(soon("a message", heard.recv()).await, Some(7));
+    sender.kill().await;
+
+    let zero = TcpListener::bind(&peers[0]).await.unwrap();
+    let (sender, mut own) = start(0, (zero, peers), &data[0]).await;
+    assert_eq!(soon("what was kept", own.recv()).await, Some(1007));
+    // From now on nothing can be written.
+    fs::remove_dir_all(&data[0]).unwrap();
+    let _ = sender.command(8).await;
+    let stopped = loop {
+        match sender.status().await {
+            Ok(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            Err(stopped) => break stopped.to_string(),
+        }
+    };
+    assert!(stopped.contains("cannot write") && stopped.contains("forget a promise"), "{stopped}");
+    assert_eq!(own.recv().await, None, "it tells nobody");
+    let silence = tokio::time::timeout(Duration::from_millis(300), heard.recv()).await;
+    assert!(silence.is_err(), "{silence:?}");
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Three nodes of a lock on views are started, and crash after each of the first steps.
+#[test]
+fn what_is_stored_is_what_a_crash_leaves() {
+    let setup = Setup::new(Group::of(3));
+    let make = |id: NodeId| {
+        let founders = [0, 1, 2].map(NodeId).to_vec();
+        let founding = Founding { view: 5, founders, patience: 0 };
+        let anew = NodeFactory::new(RicartAgrawala::new);
+        AnyNode::new(with_memory(id, &setup, (0, founding), anew, None))
+    };
+    let mut nodes: Vec<_> = [0, 1, 2].map(NodeId).map(make).into();
+    let (mut flight, mut stored) = (Vec::new(), Vec::new());
+    let mut check = |at: NodeId, node: &AnyNode<_, _>| {
+        let mut bytes = Vec::new();
+        node.stored(&mut bytes);
+        let restored = make(at).restored(&bytes).expect("it reads what it has stored");
+        assert_eq!(restored, node.after_crash(make(at)));
+        assert!(make(at).restored(&bytes[..bytes.len() - 1]).is_none());
+        if !stored.contains(&bytes) {
+            stored.push(bytes);
+        }
+    };
+    for at in [0, 1, 2].map(NodeId) {
+        let mut fx = Outbox::default();
+        nodes[at.index()].on_start(&mut fx);
+        flight.extend(fx.take().into_iter().map(|effect| (at, effect)));
+    }
+    for _ in 0..200 {
+        if flight.is_empty() {
+            break;
+        }
+        let (from, effect) = flight.remove(0);
+        let mut fx = Outbox::default();
+        let at = match effect {
+            Effect::Send { to, message } => {
+                nodes[to.index()].on_message(from, message, &mut fx);
+                to
+            }
+            Effect::SetTimer { timer, .. } => {
+                nodes[from.index()].on_timer(timer, &mut fx);
+                from
+            }
+            Effect::CancelTimer(_) | Effect::Notify(_) => continue,
+        };
+        check(at, &nodes[at.index()]);
+        flight.extend(fx.take().into_iter().map(|effect| (at, effect)));
+    }
+    assert!(stored.len() > 5, "views and lives are stored: {}", stored.len());
+}
