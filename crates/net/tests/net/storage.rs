@@ -132,7 +132,7 @@ fn what_is_stored_is_what_a_crash_leaves() {
         nodes[at.index()].on_start(&mut fx);
         flight.extend(fx.take().into_iter().map(|effect| (at, effect)));
     }
-    for _ in 0..200 {
+    for _ in 0..2000 {
         if flight.is_empty() {
             break;
         }
@@ -152,5 +152,5 @@ fn what_is_stored_is_what_a_crash_leaves() {
         check(at, &nodes[at.index()]);
         flight.extend(fx.take().into_iter().map(|effect| (at, effect)));
     }
-    assert!(stored.len() > 5, "views and lives are stored: {}", stored.len());
+    assert!(stored.len() > 50, "views and lives are stored: {}", stored.len());
 }
