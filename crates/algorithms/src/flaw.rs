@@ -5,11 +5,14 @@
 //! finds it. The algorithms' cards describe them; the problems' `flaws` build them.
 
 use core::any::TypeId;
+use core::convert;
 use core::fmt::{self, Debug};
 use core::hash::{Hash, Hasher};
 
+use serde::{Deserialize as _, Deserializer, Serializer};
 use vorrang_protocol::{
-    CounterVisitor, DynEffects, Effects, NodeId, NodeState, Protocol, Refused, Relay,
+    CounterVisitor, DynEffects, Effects, GroupHealth, GroupView, NodeId, NodeState, Protocol,
+    Refused, Relay,
 };
 
 /// A way to get an algorithm wrong: what happens instead of the right thing.
@@ -115,28 +118,40 @@ impl<P: Protocol, F: Mistake<P>> AnyMistake<P> for F {
     }
 }
 
-/// A correct node that makes a mistake.
+/// A node, with the mistake that it makes, if it makes one. So nodes with and without a mistake are
+/// of one type, and what is compiled for nodes without their types is compiled once for both.
 #[derive(Clone)]
 pub struct Flawed<P: Protocol> {
     node: P,
-    mistake: &'static dyn AnyMistake<P>,
+    mistake: Option<&'static dyn AnyMistake<P>>,
 }
 
 impl<P: Protocol> Flawed<P> {
     /// Puts the mistake around the node.
     pub const fn new(node: P, mistake: &'static dyn AnyMistake<P>) -> Self {
-        Self { node, mistake }
+        Self { node, mistake: Some(mistake) }
     }
 
-    /// The node that makes it.
+    /// The node as it is.
+    pub const fn correct(node: P) -> Self {
+        Self { node, mistake: None }
+    }
+
+    /// The node inside.
     pub const fn node(&self) -> &P {
         &self.node
+    }
+
+    /// What becomes of the messages that it sends.
+    fn editor(&self) -> fn(P::Message) -> P::Message {
+        self.mistake.map_or(convert::identity, AnyMistake::editor)
     }
 }
 
 impl<P: Protocol> PartialEq for Flawed<P> {
     fn eq(&self, other: &Self) -> bool {
-        self.node == other.node && self.mistake.id() == other.mistake.id()
+        let mistake = |it: &Self| it.mistake.map(AnyMistake::id);
+        self.node == other.node && mistake(self) == mistake(other)
     }
 }
 
@@ -150,9 +165,21 @@ impl<P: Protocol> Hash for Flawed<P> {
 
 impl<P: Protocol> Debug for Flawed<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(mistake) = self.mistake else { return self.node.fmt(f) };
         let mut shown = f.debug_struct("Flawed");
-        shown.field("node", &self.node).field("mistake", &self.mistake).finish()
+        shown.field("node", &self.node).field("mistake", &mistake).finish()
     }
+}
+
+/// Calls a handler of the node, or of its mistake in the place of it.
+macro_rules! handle {
+    ($self:ident, $fx:ident, $handler:ident, $mistaken:ident($($argument:expr),*)) => {{
+        let fx = &mut Relay::<Self, _, _>::editing($fx, $self.editor());
+        match $self.mistake {
+            None => $self.node.$handler($($argument,)* &mut DynEffects(fx)),
+            Some(it) => it.$mistaken(&mut $self.node, $($argument,)* &mut DynEffects(fx)),
+        }
+    }};
 }
 
 impl<P: Protocol> Protocol for Flawed<P> {
@@ -162,7 +189,7 @@ impl<P: Protocol> Protocol for Flawed<P> {
     type Notice = P::Notice;
 
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
-        let fx = &mut Relay::<Self, _, _>::editing(fx, self.mistake.editor());
+        let fx = &mut Relay::<Self, _, _>::editing(fx, self.editor());
         self.node.on_start(&mut DynEffects(fx));
     }
 
@@ -171,22 +198,19 @@ impl<P: Protocol> Protocol for Flawed<P> {
         command: P::Command,
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
-        let fx = &mut Relay::<Self, _, _>::editing(fx, self.mistake.editor());
-        self.mistake.on_command_by(&mut self.node, command, &mut DynEffects(fx))
+        handle!(self, fx, on_command, on_command_by(command))
     }
 
     fn on_message(&mut self, from: NodeId, message: P::Message, fx: &mut impl Effects<Self>) {
-        let fx = &mut Relay::<Self, _, _>::editing(fx, self.mistake.editor());
-        self.mistake.on_message_by(&mut self.node, from, message, &mut DynEffects(fx));
+        handle!(self, fx, on_message, on_message_by(from, message));
     }
 
     fn on_timer(&mut self, timer: P::Timer, fx: &mut impl Effects<Self>) {
-        let fx = &mut Relay::<Self, _, _>::editing(fx, self.mistake.editor());
-        self.mistake.on_timer_by(&mut self.node, timer, &mut DynEffects(fx));
+        handle!(self, fx, on_timer, on_timer_by(timer));
     }
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
-        let fx = &mut Relay::<Self, _, _>::editing(fx, self.mistake.editor());
+        let fx = &mut Relay::<Self, _, _>::editing(fx, self.editor());
         self.node.on_restart(&mut DynEffects(fx));
     }
 
@@ -203,7 +227,50 @@ impl<P: Protocol> Protocol for Flawed<P> {
         self.node.counters(visit);
     }
 
+    fn has_obligations(&self) -> bool {
+        self.node.has_obligations()
+    }
+
+    fn group_view(&self) -> Option<GroupView> {
+        self.node.group_view()
+    }
+
+    fn group_health(&self) -> Option<GroupHealth> {
+        self.node.group_health()
+    }
+
+    fn lease(&self) -> Option<P::Timer> {
+        self.node.lease()
+    }
+
     fn after_crash(&self, fresh: Self) -> Self {
-        Self { node: self.mistake.kept_by(&self.node, fresh.node), mistake: self.mistake }
+        let node = match self.mistake {
+            None => self.node.after_crash(fresh.node),
+            Some(mistake) => mistake.kept_by(&self.node, fresh.node),
+        };
+        Self { node, mistake: self.mistake }
+    }
+
+    /// What a node with a mistake would keep is not written anywhere: mistakes are for simulator
+    /// and checker.
+    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.mistake {
+            None => self.node.store(serializer),
+            Some(_) => serializer.serialize_unit(),
+        }
+    }
+
+    fn restore<'de, D: Deserializer<'de>>(self, stored: D) -> Result<Self, D::Error> {
+        if self.mistake.is_some() {
+            return <()>::deserialize(stored).map(|()| self);
+        }
+        self.node.restore(stored).map(Self::correct)
+    }
+
+    fn without_memory(self, life: u64) -> Option<Self> {
+        match self.mistake {
+            None => self.node.without_memory(life).map(Self::correct),
+            Some(_) => None,
+        }
     }
 }

@@ -27,6 +27,7 @@ use std::sync::{Arc, LazyLock};
 use vorrang_algorithms::card::{About, Card};
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
+use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::Mutex;
@@ -36,7 +37,7 @@ use vorrang_algorithms::registry::{self, Listed, Register};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
 use vorrang_erased::{AnyNode, AnyPopulation, Fresh, Population};
-use vorrang_protocol::{Guard, Message as _, Never, Protocol};
+use vorrang_protocol::{Guard, Invariant, Message as _, Never, Protocol, Situation};
 
 use self::channels::{Channels, over_channels};
 pub use self::nodes::{Kinds, Nodes};
@@ -75,7 +76,7 @@ type Populate<Q> = Box<dyn Fn(&Setup, bool) -> Result<PopulationOf<Q>, Unfit> + 
 
 impl<Q: Problem> Entry<Q> {
     /// The algorithm itself: its population is compiled with its types, so that it is simulated as
-    /// fast as can be.
+    /// fast as can be. Without them its nodes are of the same type as those with a mistake.
     fn algorithm<P>(card: &'static Card<Q>, recipe: Recipe<P>) -> Self
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
@@ -83,11 +84,19 @@ impl<Q: Problem> Entry<Q> {
         let recipe = Arc::new(recipe);
         let typed = Arc::clone(&recipe);
         let populate: Populate<Q> = Box::new(move |setup, is_guarded| {
-            let population = Population::of(setup.group.size(), typed.nodes(setup)?);
+            let (size, fresh) = (setup.group.size(), typed.nodes(setup)?);
+            let population = Population::erased_by(correct, size, fresh);
             let guards = if is_guarded { typed.invariants() } else { &[] };
             Ok(population.guarded(guards).into())
         });
-        Self { populate, ..Self::without_types(card, None, recipe) }
+        let guards = recipe.invariants().iter().map(guard_of_correct).collect();
+        let nodes: Prepare<Q> = Arc::new(move |setup| {
+            let node = recipe.nodes(setup)?;
+            Ok(Arc::new(move |id| correct(node(id))))
+        });
+        let sets_timers = TypeId::of::<P::Timer>() != TypeId::of::<Never>();
+        let kinds = (P::Message::KINDS, sets_timers);
+        Self { populate, ..Self::of_any((card, None), nodes, guards, kinds) }
     }
 
     /// The algorithm with a mistake: how fast it is simulated matters less than that it is compiled
@@ -167,6 +176,21 @@ impl<Q: Problem> Entry<Q> {
     pub fn guarded_population(&self, setup: &Setup) -> Result<PopulationOf<Q>, Unfit> {
         (self.populate)(setup, true)
     }
+}
+
+/// A node without a mistake and without its type.
+fn correct<P: Protocol>(node: P) -> AnyNode<P::Command, P::Notice> {
+    AnyNode::new(Flawed::correct(node))
+}
+
+/// An invariant of nodes as one of [such](correct).
+fn guard_of_correct<P: Protocol>(
+    invariant: &Invariant<P>,
+) -> Guard<AnyNode<P::Command, P::Notice>> {
+    let Invariant { name, holds } = *invariant;
+    AnyNode::guard_of(Guard::new(name, move |at: &Situation<'_, Flawed<P>>| {
+        holds(&at.within(Flawed::node, Some))
+    }))
 }
 
 impl<Q: Problem> fmt::Debug for Entry<Q> {

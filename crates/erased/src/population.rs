@@ -148,8 +148,12 @@ pub struct Population<P: Protocol> {
     fresh: Fresh<P>,
     guards: Vec<Guard<P>>,
     kinds: &'static [&'static str],
+    erase: Erase<P>,
     store: Store<P>,
 }
+
+/// Takes its type from a node.
+type Erase<P> = fn(P) -> AnyNode<<P as Protocol>::Command, <P as Protocol>::Notice>;
 
 /// Messages in flight and timers that are set.
 struct Store<P: Protocol> {
@@ -165,10 +169,16 @@ impl<P: Protocol> Population<P> {
 
     /// The same, with a shared way to make them.
     pub fn of(size: u32, fresh: Fresh<P>) -> Self {
+        Self::erased_by(AnyNode::new, size, fresh)
+    }
+
+    /// The same where [copies](AnyPopulation::node) lose their type in another way: a caller that
+    /// has nodes of a type around this one has that type compiled alone.
+    pub fn erased_by(erase: Erase<P>, size: u32, fresh: Fresh<P>) -> Self {
         let nodes = (0..size).map(|id| fresh(NodeId(id))).collect();
         let timers = TimerTable::new(size as usize);
         let store = Store { messages: Slab::new(), timers };
-        Self { nodes, fresh, guards: Vec::new(), kinds: P::Message::KINDS, store }
+        Self { nodes, fresh, guards: Vec::new(), kinds: P::Message::KINDS, erase, store }
     }
 
     /// The same, with invariants of all nodes and messages.
@@ -262,7 +272,7 @@ impl<P: Protocol> AnyPopulation<P::Command, P::Notice> for Population<P> {
         Situation::new(self.nodes.iter().collect(), down, flight.collect()).judge(&self.guards)
     }
     fn node(&self, at: NodeId) -> AnyNode<P::Command, P::Notice> {
-        AnyNode::new(self.nodes[at.index()].clone())
+        (self.erase)(self.nodes[at.index()].clone())
     }
 }
 

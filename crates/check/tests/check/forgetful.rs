@@ -7,6 +7,7 @@ use std::num::NonZeroUsize;
 use vorrang_algorithms::election::bully::Bully;
 use vorrang_algorithms::election::spec::Leadership;
 use vorrang_algorithms::election::{Command, Election, Notice};
+use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{NodeOf, find};
 use vorrang_check::{Ask, Bounds, Faults, Links, Outcome, Plan, System, explore};
@@ -50,7 +51,7 @@ impl Protocol for Forgetful {
 /// The time, which is beyond all that the node has known.
 fn goes_on(node: &Any) -> u64 {
     const LEAP: u64 = 1_000;
-    let number = node.downcast_ref::<Bully>().map_or(0, Bully::number);
+    let number = node.downcast_ref::<Flawed<Bully>>().map_or(0, |it| it.node().number());
     (number / LEAP + 1) * LEAP
 }
 
