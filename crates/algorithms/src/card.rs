@@ -1,4 +1,4 @@
-//! The card of an algorithm: source, assumptions, costs, known mistakes.
+//! The card of an algorithm: its page, assumptions, costs, known mistakes.
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -32,8 +32,8 @@ pub struct Card<Q: Problem> {
     pub theory: &'static [Cost<Q::Setting>],
     /// Known mistakes in it, for the checker to find.
     pub flaws: &'static [Flaw<Q>],
-    /// The text of the algorithm's own file, whose module documentation [`About::text`] returns.
-    pub source: &'static str,
+    /// The module documentation of the algorithm's own file, which [`About::text`] returns.
+    pub page: &'static str,
 }
 
 impl<Q: Problem> Card<Q> {
@@ -49,7 +49,7 @@ impl<Q: Problem> Card<Q> {
             assumes: self.assumes,
             takes: self.takes,
             mistakes: self.flaws.iter().map(|flaw| flaw.mistake(self.name)).collect(),
-            source: self.source,
+            page: self.page,
         }
     }
 
@@ -84,7 +84,7 @@ pub struct About {
     pub assumes: Assumes,
     pub takes: &'static [Parameter],
     pub mistakes: Vec<Mistake>,
-    pub source: &'static str,
+    pub page: &'static str,
 }
 
 impl About {
@@ -93,7 +93,7 @@ impl About {
     /// left out but for what it says.
     pub fn text(&self) -> String {
         let mut text = String::new();
-        for line in self.source.lines().map_while(|line| line.strip_prefix("//!")) {
+        for line in self.page.lines().filter_map(|line| line.strip_prefix("//!")) {
             text.push_str(line.strip_prefix(' ').unwrap_or(line));
             text.push('\n');
         }

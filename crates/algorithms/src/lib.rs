@@ -12,6 +12,9 @@
 
 extern crate alloc;
 
+#[macro_use]
+mod page;
+
 pub mod card;
 pub mod clock;
 pub mod detection;

@@ -1,25 +1,28 @@
-//! Locks on views: any algorithm for mutual exclusion inside a group that agrees on who belongs to
-//! it. Compiled once for all of them.
+//! Groups that agree on who belongs to them, between processes and in all other drivers: any
+//! algorithm for mutual exclusion inside such a group, and virtual synchrony. Compiled once for all
+//! algorithms.
 
 use std::sync::Arc;
 
 use vorrang_algorithms::flaw::{AnyMistake, Flawed};
 use vorrang_algorithms::group::detecting::Detecting;
+use vorrang_algorithms::group::forgetful::Founding;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::{
     ClockNotCarried, EntersFrozen, HolderForgotten, LocksFlaw, ViewIgnored,
 };
 use vorrang_algorithms::group::locks::{
-    Lease, Locks, NodeFactory, OnViews, ViewLayer, message, on_views,
+    Lease, Locks, NodeFactory, OnViews, ViewLayer, message, on_views, with_memory, without_memory,
 };
+use vorrang_algorithms::group::{GroupCommunication, virtual_synchrony};
 use vorrang_algorithms::layer::reliable::{self, Retries};
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::setup::Setup;
-use vorrang_erased::{AnyNode, Fresh};
+use vorrang_erased::{AnyNode, Fresh, OpaqueNode};
 use vorrang_protocol::{Group, NodeId, Protocol};
 
 use crate::nodes::kept;
-use crate::{Kinds, NodeOf, Nodes};
+use crate::{Kinds, NodeOf, Nodes, correct};
 
 /// A node of a lock on views that is told whom to suspect.
 pub type ToldNode = AnyNode<Input<Command>, Notice>;
@@ -117,4 +120,45 @@ impl LockOnViews {
         };
         Nodes::without_types(group, Arc::new(node), kinds)
     }
+}
+
+/// A lock on views between processes: messages inside views are bytes.
+#[derive(Clone, Debug)]
+pub struct LockBetweenProcesses {
+    anew: NodeFactory<OpaqueNode<Command, Notice>>,
+    lease: Option<Lease>,
+}
+
+impl LockBetweenProcesses {
+    /// The lock of an algorithm whose nodes are made for views of every size, the smallest first.
+    pub fn new(by_size: Vec<Fresh<NodeOf<Mutex>>>, lease: Option<Lease>) -> Self {
+        let anew = NodeFactory::new(move |me, group: Group| {
+            OpaqueNode::new(by_size[group.size() as usize - 1](me), group.size())
+        });
+        Self { anew, lease }
+    }
+
+    /// A member with stable storage, in this incarnation.
+    pub fn with_memory(&self, id: NodeId, setup: &Setup, born: (u64, Founding)) -> NodeOf<Mutex> {
+        AnyNode::new(with_memory(id, setup, born, self.anew.clone(), self.lease))
+    }
+
+    /// A member without, which founds the group or comes in.
+    pub fn without_memory(
+        &self,
+        id: NodeId,
+        setup: &Setup,
+        born: (u64, Option<Founding>),
+    ) -> NodeOf<Mutex> {
+        AnyNode::new(without_memory(id, setup, born, self.anew.clone(), self.lease))
+    }
+}
+
+/// A member of a group between processes whose members multicast.
+pub fn member(
+    id: NodeId,
+    setup: &Setup,
+    born: (u64, Option<Founding>),
+) -> NodeOf<GroupCommunication> {
+    correct(virtual_synchrony::open(id, setup, born))
 }

@@ -10,6 +10,8 @@
 //!   simulator uses it: messages stay in a typed table and never become objects of their own, and a
 //!   broadcast is stored once, however many receive it.
 //!
+//! An [`OpaqueNode`] is a node whose messages are bytes, for layers that go over links.
+//!
 //! An algorithm's handlers are compiled once for both, with
 //! [`DynEffects`](vorrang_protocol::DynEffects).
 #![forbid(unsafe_code)]
@@ -17,6 +19,7 @@
 mod bounded_integers;
 mod message;
 mod node;
+mod opaque_node;
 mod population;
 mod slab;
 mod timer;
@@ -25,6 +28,7 @@ mod timer_table;
 pub use bounded_integers::{MAX_INTEGER, MessageBounds, is_bounded};
 pub use message::{AnyMessage, encoded_len};
 pub use node::AnyNode;
+pub use opaque_node::{OpaqueMessage, OpaqueNode};
 pub use population::{
     AnyPopulation, Driver, Fresh, MessageId, Messages, Population, Stored, TimerId,
 };

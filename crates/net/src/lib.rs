@@ -87,7 +87,6 @@ mod machine;
 mod machine_io;
 mod node;
 mod node_core;
-mod opaque_node;
 mod open_group;
 mod peers;
 mod rate_limit;
@@ -105,7 +104,7 @@ pub mod udp;
 mod waiting;
 pub mod wire;
 
-pub use vorrang_erased::MAX_INTEGER;
+pub use vorrang_erased::{MAX_INTEGER, OpaqueMessage, OpaqueNode};
 
 pub use address_book::{JoinGrant, JoinRequest, MAX_ROOM};
 pub use application::{Application, ApplicationEffects};
@@ -120,7 +119,6 @@ pub use handle::{EVENTS_KEPT, Goodbye, Handle};
 pub use hello::MAX_NAME_LEN;
 pub use loopback::bind_loopback;
 pub use node::{Node, Started, Starting};
-pub use opaque_node::{OpaqueMessage, OpaqueNode};
 pub use rate_limit::RateLimit;
 pub use recorder::{Log, RecordOf, Recorder};
 pub use stable_storage::{Owner, StableStorage, StorageError};

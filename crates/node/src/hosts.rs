@@ -1,7 +1,5 @@
 //! Nodes of any algorithm that can be run on a terminal.
 
-use std::sync::Arc;
-
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
@@ -15,11 +13,10 @@ use vorrang_experiment::lookup;
 use vorrang_experiment::network::Future;
 use vorrang_experiment::problem::make;
 use vorrang_experiment::problem::mutex::on_views::in_every_view;
-use vorrang_net::OpaqueNode;
 
 use crate::fixed_group::serve;
 use crate::hosted::Hosted;
-use crate::on_views::{self, Ranked};
+use crate::on_views;
 use crate::terminal_session::Served;
 
 /// Runs a node of the algorithm of that name until it leaves.
@@ -61,11 +58,8 @@ impl InViews for Mutex {
         setup: &Setup,
         served: Served,
     ) -> Result<Future<'static>, Failure> {
-        let made = in_every_view(setup, |setup| {
-            let (make, nodes) = (make(&entry.recipe, setup)?, setup.group.size());
-            Ok(Arc::new(move |id| OpaqueNode::new(make(id), nodes)) as Ranked<_, _>)
-        })?;
-        Ok(on_views::serve(served, made))
+        let by_size = in_every_view(setup, |setup| make(&entry.recipe, setup))?;
+        Ok(on_views::serve(served, by_size))
     }
 }
 

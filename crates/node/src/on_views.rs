@@ -8,45 +8,39 @@
 //! [`Views::remembering`](vorrang_algorithms::group::views::Views::remembering) for the other.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::group::forgetful::Founding;
-use vorrang_algorithms::group::locks::{Lease, NodeFactory, OnViews, with_memory, without_memory};
-use vorrang_algorithms::group::{GroupCommunication, virtual_synchrony};
-use vorrang_algorithms::mutex::{Command, Mutex, Notice};
+use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Setup;
+use vorrang_catalogue::NodeOf;
+use vorrang_catalogue::on_views::{LockBetweenProcesses, member};
+use vorrang_erased::Fresh;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::network::Future;
 use vorrang_net::{
-    Config, Generation, JoinGrant, JoinRequest, OpaqueNode, Open, Owner, StableStorage, Starting,
-    request_id,
+    Config, Generation, JoinGrant, JoinRequest, Open, Owner, StableStorage, Starting, request_id,
 };
-use vorrang_protocol::{Group, NodeId};
+use vorrang_protocol::NodeId;
 
 use crate::hosted::Hosted;
 use crate::options::Node;
 use crate::terminal_session::{Served, StartAgain, Started, StartingAgain, attend, not_started};
 
-/// A node of an algorithm, by its rank in a view.
-pub(crate) type Ranked<C, N> = Arc<dyn Fn(NodeId) -> OpaqueNode<C, N> + Send + Sync>;
-
-/// The same on views.
-type Lock = OnViews<OpaqueNode<Command, Notice>>;
-
 /// Runs one node until it leaves; its algorithm is made anew for views of any size.
-pub(crate) fn serve(served: Served, made: Vec<Ranked<Command, Notice>>) -> Future<'static> {
-    let anew = NodeFactory::new(move |me, group: Group| made[group.size() as usize - 1](me));
+pub(crate) fn serve(served: Served, by_size: Vec<Fresh<NodeOf<Mutex>>>) -> Future<'static> {
+    let lock = LockBetweenProcesses::new(by_size, served.node.views.lease());
     let build = move |place: &Place| {
-        let (id, setup, lease, anew) = (place.id(), &place.setup, place.lease, anew.clone());
-        let lock: Lock = if place.storage.is_some() {
-            with_memory(id, setup, (place.life(), place.founding.clone()), anew, lease)
+        let (id, setup) = (place.id(), &place.setup);
+        let node = if place.storage.is_some() {
+            lock.with_memory(id, setup, (place.life(), place.founding.clone()))
         } else {
-            without_memory(id, setup, place.born(), anew, lease)
+            lock.without_memory(id, setup, place.born())
         };
-        vorrang_net::Node::new(lock, place.config.clone())
+        vorrang_net::Node::new(node, place.config.clone())
     };
     Box::pin(run::<Mutex>(served, Rc::new(build)))
 }
@@ -54,7 +48,7 @@ pub(crate) fn serve(served: Served, made: Vec<Ranked<Command, Notice>>) -> Futur
 /// Runs one member of a group that multicasts until it leaves.
 pub(crate) fn serve_group(served: Served) -> Future<'static> {
     let build = |place: &Place| {
-        let member = virtual_synchrony::open(place.id(), &place.setup, place.born());
+        let member = member(place.id(), &place.setup, place.born());
         vorrang_net::Node::new(member, place.config.clone())
     };
     Box::pin(run::<GroupCommunication>(served, Rc::new(build)))
@@ -68,7 +62,6 @@ type Make<Q> =
 struct Place {
     served: Served,
     setup: Setup,
-    lease: Option<Lease>,
     config: Config,
     generation: Generation,
     /// The group, as its founders would found it.
@@ -181,8 +174,8 @@ async fn take_place(mut served: Served, but: Option<NodeId>) -> Result<Place, Fa
         patience: if storage.is_some() { 0 } else { patience(setup, node.timing().backoff_max) },
     };
     let config = config.open(Open::new(generation, founders));
-    let (setup, lease) = (setup.clone(), node.views.lease());
-    Ok(Place { served, setup, lease, config, generation, founding, storage, listener })
+    let setup = setup.clone();
+    Ok(Place { served, setup, config, generation, founding, storage, listener })
 }
 
 /// For how many heartbeats founders wait for members of a group that is still there: until a silent

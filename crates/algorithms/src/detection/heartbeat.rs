@@ -360,7 +360,7 @@ pub const CARD: Card = Card {
     terms: Terms { mistakes, detects },
     theory: &[MESSAGES.costs(messages), MISTAKES.costs(most_mistakes), DETECTION.costs(detection)],
     flaws: FLAWS,
-    source: include_str!("heartbeat.rs"),
+    page: page!("heartbeat.rs"),
 };
 
 /// As many doublings as it takes until the margin is no less than the spread, and one more for each

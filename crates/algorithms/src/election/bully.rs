@@ -346,7 +346,7 @@ pub const CARD: Card = Card {
     terms: Terms::PLAIN,
     theory: &[MESSAGES.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,
-    source: include_str!("bully.rs"),
+    page: page!("bully.rs"),
 };
 
 /// The participants of an election: all live nodes, from the lowest caller on.

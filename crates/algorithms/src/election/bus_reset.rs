@@ -276,7 +276,7 @@ pub const CARD: Card = Card {
     },
     theory: &[MESSAGES.costs(tree_theory::bus_messages), DURATION.costs(tree_theory::bus_duration)],
     flaws: FLAWS,
-    source: include_str!("bus_reset.rs"),
+    page: page!("bus_reset.rs"),
 };
 
 /// Known mistakes; built in [`super::flaws`].

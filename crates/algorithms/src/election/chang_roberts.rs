@@ -166,7 +166,7 @@ pub const CARD: Card = Card {
     terms: Terms { crashes: false, ..Terms::PLAIN },
     theory: &[MESSAGES.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,
-    source: include_str!("chang_roberts.rs"),
+    page: page!("chang_roberts.rs"),
 };
 
 /// How many places it is from a node to the next that is higher, all the way round from the

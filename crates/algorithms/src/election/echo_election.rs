@@ -323,7 +323,7 @@ pub const CARD: Card = Card {
     terms: Terms { crashes: false, ..Terms::PLAIN },
     theory: &[MESSAGES.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,
-    source: include_str!("echo_election.rs"),
+    page: page!("echo_election.rs"),
 };
 
 /// The cost if these nodes call, lowest first, before they have heard of each other.

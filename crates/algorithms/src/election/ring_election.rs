@@ -336,7 +336,7 @@ pub const CARD: Card = Card {
     terms: Terms { receipts: &["ACK"], sees_crashes: true, ..Terms::PLAIN },
     theory: &[COUNTED.costs(counted), MESSAGES.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,
-    source: include_str!("ring_election.rs"),
+    page: page!("ring_election.rs"),
 };
 
 /// In each of two rounds, all live nodes are sent to. One that is alone finds nobody to send to.

@@ -468,7 +468,7 @@ pub const CARD: Card = Card {
     },
     theory: &[MESSAGES.costs(tree_theory::messages), DURATION.costs(tree_theory::duration)],
     flaws: FLAWS,
-    source: include_str!("tree_election.rs"),
+    page: page!("tree_election.rs"),
 };
 
 /// Known mistakes; built in [`super::flaws`].

@@ -55,7 +55,7 @@ pub const CARD: Card = Card {
     terms: Terms { receipts: &["HEARTBEAT"], settles: Some(settling), ..Terms::PLAIN },
     theory: &[COUNTED.costs(bully::messages), DURATION.costs(bully::duration)],
     flaws: FLAWS,
-    source: include_str!("watching_bully.rs"),
+    page: page!("watching_bully.rs"),
 };
 
 /// A node that was answered and gets no result asks again.

@@ -62,7 +62,7 @@ pub const CARD: Card = Card {
     },
     theory: &[COUNTED.costs(ring_election::counted), DURATION.costs(ring_election::duration)],
     flaws: FLAWS,
-    source: include_str!("watching_ring.rs"),
+    page: page!("watching_ring.rs"),
 };
 
 /// A list that is lost is waited for, and then goes round again.

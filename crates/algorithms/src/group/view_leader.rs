@@ -177,7 +177,7 @@ pub static CARD: Card = Card {
     terms: Terms { majority: true, receipts: &["STATUS"], settles: Some(settling), ..Terms::PLAIN },
     theory: &[COUNTED.costs(messages), DURATION.costs(duration)],
     flaws: FLAWS,
-    source: include_str!("view_leader.rs"),
+    page: page!("view_leader.rs"),
 };
 
 fn settling(setup: &Setup) -> Duration {

@@ -235,7 +235,7 @@ pub static CARD: Card = Card {
     terms: Terms { settles, beats: &["STATUS"] },
     theory: &[MESSAGES.costs(messages), LATENCY.costs(latency), CHANGE.costs(change)],
     flaws: FLAWS,
-    source: include_str!("virtual_synchrony.rs"),
+    page: page!("virtual_synchrony.rs"),
 };
 
 /// A heartbeat for each of these, as any may be lost just before: to learn of the newest view, to

@@ -376,7 +376,7 @@ pub const CARD: Card = Card {
     terms: Terms { data: &["DATA"], checked: &[1, 1, 0] },
     theory: &[CONTROL.costs(control), IMPLOSION.costs(implosion), LATENCY.costs(Setting::latency)],
     flaws: FLAWS,
-    source: include_str!("ack.rs"),
+    page: page!("ack.rs"),
 };
 
 /// Every copy that arrives is acknowledged, and one is sent until an acknowledgement has arrived:

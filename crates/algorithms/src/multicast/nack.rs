@@ -420,7 +420,7 @@ pub const CARD: Card = Card {
     terms: Terms { data: &["DATA"], checked: &[1, 1, 0] },
     theory: &[CONTROL.costs(control), LATENCY.costs(Setting::latency)],
     flaws: FLAWS,
-    source: include_str!("nack.rs"),
+    page: page!("nack.rs"),
 };
 
 /// A digest of everyone for half a window, and a heartbeat with its digests when a sender falls

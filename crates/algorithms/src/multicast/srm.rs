@@ -331,7 +331,7 @@ pub const CARD: Card = Card {
     terms: Terms { data: &["DATA", "REPAIR"], checked: &[1, 0] },
     theory: &[LATENCY.costs(Setting::latency), REQUESTS.costs(requests)],
     flaws: FLAWS,
-    source: include_str!("srm.rs"),
+    page: page!("srm.rs"),
 };
 
 /// Every loss is requested.

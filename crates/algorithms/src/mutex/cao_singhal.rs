@@ -113,7 +113,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| theory::handled_by_some(messages(at), at)),
     ],
     flaws: FLAWS,
-    source: include_str!("cao_singhal.rs"),
+    page: page!("cao_singhal.rs"),
 };
 
 /// Three messages for every other node in a quorum, without contention.

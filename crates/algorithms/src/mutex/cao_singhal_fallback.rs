@@ -391,7 +391,7 @@ pub const CARD: Card = Card {
     terms: Terms::PLAIN,
     theory: THEORY,
     flaws: FLAWS,
-    source: include_str!("cao_singhal_fallback.rs"),
+    page: page!("cao_singhal_fallback.rs"),
 };
 
 const TREE: &[(Parameter, &str)] = &[(Parameter::Quorum, "tree")];

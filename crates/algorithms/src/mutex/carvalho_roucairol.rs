@@ -266,7 +266,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| Span::between(0.0, all(at))),
     ],
     flaws: FLAWS,
-    source: include_str!("carvalho_roucairol.rs"),
+    page: page!("carvalho_roucairol.rs"),
 };
 
 /// A node asks those who have entered since it last did: under saturation all contenders; if

@@ -303,7 +303,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| free_for_the_coordinator(at, 3.0)),
     ],
     flaws: FLAWS,
-    source: include_str!("central.rs"),
+    page: page!("central.rs"),
 };
 
 /// A cost that the coordinator is spared, if it competes.

@@ -301,7 +301,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(messages),
     ],
     flaws: FLAWS,
-    source: include_str!("echo_lift.rs"),
+    page: page!("echo_lift.rs"),
 };
 
 /// The tree, paid for by one entry if there is only one, and twice the way to the token: no tree

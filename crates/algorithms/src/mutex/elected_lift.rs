@@ -228,7 +228,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(messages),
     ],
     flaws: FLAWS,
-    source: include_str!("elected_lift.rs"),
+    page: page!("elected_lift.rs"),
 };
 
 /// How often the first that enters may have to wait for what goes through all nodes: the wave of

@@ -47,7 +47,7 @@ pub const CARD: Card = Card {
     terms: Terms { claims: &[Claim::Group(0), Claim::Group(1)], ..SHARING },
     theory: THEORY,
     flaws: FLAWS,
-    source: include_str!("group_exclusion.rs"),
+    page: page!("group_exclusion.rs"),
 };
 
 /// What is easily forgotten; built in [`super::flaws`].

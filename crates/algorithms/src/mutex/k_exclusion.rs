@@ -275,7 +275,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| theory::handled_by_all(messages(at).low, at).or(messages(at))),
     ],
     flaws: FLAWS,
-    source: include_str!("k_exclusion.rs"),
+    page: page!("k_exclusion.rs"),
 };
 
 /// Alone, every request is answered at once. Under load a reply may pay for several requests, but

@@ -278,7 +278,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| theory::handled_by_all(3.0 * at.others(), at)),
     ],
     flaws: FLAWS,
-    source: include_str!("lamport.rs"),
+    page: page!("lamport.rs"),
 };
 
 /// As elsewhere; but a rival's own request counts as having been heard, so of two nodes that ask at

@@ -188,7 +188,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| busiest(at, true)),
     ],
     flaws: FLAWS,
-    source: include_str!("lift.rs"),
+    page: page!("lift.rs"),
 };
 
 /// Known mistakes; built in [`super::flaws`].

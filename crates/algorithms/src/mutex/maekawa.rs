@@ -107,7 +107,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| theory::handled_by_some(messages(at), at)),
     ],
     flaws: FLAWS,
-    source: include_str!("maekawa.rs"),
+    page: page!("maekawa.rs"),
 };
 
 /// Three messages for every other node in a quorum, without contention. Under saturation every

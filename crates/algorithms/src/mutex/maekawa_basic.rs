@@ -237,7 +237,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| theory::handled_by_some(messages(at), at)),
     ],
     flaws: FLAWS,
-    source: include_str!("maekawa_basic.rs"),
+    page: page!("maekawa_basic.rs"),
 };
 
 fn messages(at: &Setting) -> Span {

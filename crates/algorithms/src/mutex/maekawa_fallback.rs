@@ -421,7 +421,7 @@ pub const CARD: Card = Card {
     terms: Terms::PLAIN,
     theory: THEORY,
     flaws: FLAWS,
-    source: include_str!("maekawa_fallback.rs"),
+    page: page!("maekawa_fallback.rs"),
 };
 
 const TREE: &[(Parameter, &str)] = &[(Parameter::Quorum, "tree")];

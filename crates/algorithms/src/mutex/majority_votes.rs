@@ -400,7 +400,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| theory::handled_by_some(messages(at), at)),
     ],
     flaws: FLAWS,
-    source: include_str!("majority_votes.rs"),
+    page: page!("majority_votes.rs"),
 };
 
 /// Asked, answered, told; unless the request is over before it can be answered. Under saturation,

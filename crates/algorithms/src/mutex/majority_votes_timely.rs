@@ -294,7 +294,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| like(&majority_votes::CARD, BUSIEST, at, at.setup.clone())),
     ],
     flaws: FLAWS,
-    source: include_str!("majority_votes_timely.rs"),
+    page: page!("majority_votes_timely.rs"),
 };
 
 /// What goes wrong without each of its rules; built in [`super::flaws`].

@@ -139,7 +139,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| busiest(at, at.setup.greedy == 0)),
     ],
     flaws: FLAWS,
-    source: include_str!("raymond.rs"),
+    page: page!("raymond.rs"),
 };
 
 /// The tree of a set-up, measured: its diameter and mean distance, which all costs depend on.

@@ -301,7 +301,7 @@ pub const CARD: Card = Card {
     terms: Terms { claims: &[Claim::Shared, Claim::Exclusive], ..SHARING },
     theory: THEORY,
     flaws: FLAWS,
-    source: include_str!("readers_writers.rs"),
+    page: page!("readers_writers.rs"),
 };
 
 /// Invariants for every kind of claims.

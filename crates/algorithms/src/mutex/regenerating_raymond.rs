@@ -78,7 +78,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| like(&raymond::CARD, BUSIEST, at, on_a_tree(at))),
     ],
     flaws: &[],
-    source: include_str!("regenerating_raymond.rs"),
+    page: page!("regenerating_raymond.rs"),
 };
 
 fn on_a_tree(at: &Setting) -> Setup {

@@ -79,7 +79,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| like(&token_ring::CARD, BUSIEST, at, at.setup.clone())),
     ],
     flaws: FLAWS,
-    source: include_str!("regenerating_ring.rs"),
+    page: page!("regenerating_ring.rs"),
 };
 
 /// Known mistakes; built in [`super::flaws`].

@@ -71,5 +71,5 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| like(&suzuki_kasami::CARD, BUSIEST, at, at.setup.clone())),
     ],
     flaws: &[],
-    source: include_str!("regenerating_suzuki_kasami.rs"),
+    page: page!("regenerating_suzuki_kasami.rs"),
 };

@@ -61,7 +61,7 @@ pub const CARD: Card = Card {
     },
     theory: THEORY,
     flaws: FLAWS,
-    source: include_str!("resource_sets.rs"),
+    page: page!("resource_sets.rs"),
 };
 
 const BOTH: Claim = Claim::Of(Resources::named(b"ab"));

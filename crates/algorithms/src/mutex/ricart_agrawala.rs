@@ -280,7 +280,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| theory::handled_by_all(2.0 * at.others(), at)),
     ],
     flaws: FLAWS,
-    source: include_str!("ricart_agrawala.rs"),
+    page: page!("ricart_agrawala.rs"),
 };
 
 /// Known mistakes of the literature; built in [`super::flaws`].

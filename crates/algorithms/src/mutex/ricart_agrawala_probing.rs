@@ -391,7 +391,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|_| Span::between(0.0, f64::INFINITY)),
     ],
     flaws: FLAWS,
-    source: include_str!("ricart_agrawala_probing.rs"),
+    page: page!("ricart_agrawala_probing.rs"),
 };
 
 /// Without contention no reply is deferred. Else the cost depends on how long it is deferred.

@@ -140,7 +140,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| theory::handled_by_some(messages(at), at)),
     ],
     flaws: FLAWS,
-    source: include_str!("sanders.rs"),
+    page: page!("sanders.rs"),
 };
 
 fn sets(at: &Setting) -> Vec<Sets> {

@@ -393,7 +393,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| Span::between(0.0, most(at))),
     ],
     flaws: FLAWS,
-    source: include_str!("singhal.rs"),
+    page: page!("singhal.rs"),
 };
 
 /// How often a node may pass another that it was told of.

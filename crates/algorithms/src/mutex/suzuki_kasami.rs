@@ -351,7 +351,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| Span::between(0.0, all(at))),
     ],
     flaws: FLAWS,
-    source: include_str!("suzuki_kasami.rs"),
+    page: page!("suzuki_kasami.rs"),
 };
 
 /// N−1 requests and the token.

@@ -386,7 +386,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(busiest),
     ],
     flaws: FLAWS,
-    source: include_str!("token_ring.rs"),
+    page: page!("token_ring.rs"),
 };
 
 /// A waiting node enters the next time that it gets the token, unless others have higher

@@ -351,7 +351,7 @@ pub const CARD: Card = Card {
         BUSIEST.costs(|at| theory::handled_by_some(messages(at), at)),
     ],
     flaws: FLAWS,
-    source: include_str!("total_order.rs"),
+    page: page!("total_order.rs"),
 };
 
 /// Stamps and proposals take all members; the sequencer, or who has the token, is perhaps anybody.

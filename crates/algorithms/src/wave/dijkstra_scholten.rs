@@ -327,7 +327,7 @@ pub const CARD: Card = Card {
         }),
     ],
     flaws: FLAWS,
-    source: include_str!("dijkstra_scholten.rs"),
+    page: page!("dijkstra_scholten.rs"),
 };
 
 /// How many pieces are done by others than the one that began, or by it after a while.

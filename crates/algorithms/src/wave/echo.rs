@@ -279,7 +279,7 @@ pub const CARD: Card = Card {
         DURATION.costs(duration),
     ],
     flaws: FLAWS,
-    source: include_str!("echo.rs"),
+    page: page!("echo.rs"),
 };
 
 /// No way is shorter than the shortest, and none has a node twice.

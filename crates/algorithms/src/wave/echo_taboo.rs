@@ -293,7 +293,7 @@ pub const CARD: Card = Card {
     terms: Terms::Traversal,
     theory: &[MESSAGES.costs(messages), TREE_DEPTH.costs(tree_depth), DURATION.costs(duration)],
     flaws: FLAWS,
-    source: include_str!("echo_taboo.rs"),
+    page: page!("echo_taboo.rs"),
 };
 
 /// Two for every link that is used: those of the first two levels, one at least for every node

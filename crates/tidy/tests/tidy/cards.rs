@@ -40,7 +40,7 @@ fn an_algorithm_is_called_like_its_file() {
             }
             None => {
                 let what =
-                    format!("the source on the card of '{name}' is no file: include its own");
+                    format!("the page on the card of '{name}' is of no file: take that of its own");
                 offences.add(REGISTRY, 1, what);
             }
         }
@@ -55,7 +55,7 @@ fn every_card_is_in_the_registry() {
     let known = abouts();
     for source in tree.sources() {
         let Some(place) = source.in_code("const CARD: Card").first().copied() else { continue };
-        if !known.iter().any(|card| card.source == source.text) {
+        if !known.iter().any(|card| is_of(card, &source.text)) {
             let what = format!("this card is in no catalogue: add a line for it in {REGISTRY}");
             offences.add(source.path, source.line_of(place), what);
         }
@@ -73,8 +73,9 @@ fn every_flaw_has_a_name_of_its_own_and_a_run_that_shows_it() {
         for flaw in &card.mistakes {
             let name = flaw.name;
             let quoted = format!("\"{name}\"");
-            let line = card.source.lines().position(|line| line.contains(&quoted));
-            let line = line.map_or(1, |at| at + 1);
+            let file =
+                file_of(&tree, &card).and_then(|it| it.text.find(&quoted).map(|at| (it, at)));
+            let line = file.map_or(1, |(it, at)| it.text[..at].lines().count());
             let mut check = |fine: bool, what: &str| {
                 if !fine {
                     offences.add(path, line, format!("the flaw '{name}' {what}"));
@@ -169,10 +170,15 @@ fn block(text: &str) -> Option<(&str, &str, &str)> {
     Some((&text[..begin], &text[begin..end], &text[end..]))
 }
 
-/// The file whose text the card carries.
+/// Whether this is the text of the file whose page the card has.
+fn is_of(card: &About, text: &str) -> bool {
+    !card.page.is_empty() && text.starts_with(card.page)
+}
+
+/// The file whose page the card has.
 fn file_of<'t>(tree: &'t Tree, card: &About) -> Option<&'t File> {
     let mut files = tree.files().iter().filter(|file| file.path.starts_with(ALGORITHMS));
-    files.find(|file| file.text == card.source)
+    files.find(|file| is_of(card, &file.text))
 }
 
 fn is_kebab_case(name: &str) -> bool {

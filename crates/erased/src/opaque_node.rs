@@ -7,8 +7,9 @@ use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
-use vorrang_erased::{AnyMessage, AnyNode, AnyTimer, MAX_INTEGER, MessageBounds};
 use vorrang_protocol::{Data, Delay, Effects, Message, NodeId, NodeState, Protocol, Refused};
+
+use crate::{AnyMessage, AnyNode, AnyTimer, MAX_INTEGER, MessageBounds};
 
 /// A node with erased types whose messages are bytes, so that they can be sent.
 pub struct OpaqueNode<C, N> {
