@@ -186,7 +186,12 @@ mod tests {
             fenced: None,
             eviction: Some((Duration::from_secs(1), Eviction::Replaced { by: NodeId(63) })),
             turn: Some((Stage::Inside, Duration::from_secs(1))),
-            group: Some(GroupView { view: u64::MAX >> 8, is_in: true, members: all(0) }),
+            group: Some(GroupView {
+                view: u64::MAX >> 8,
+                founded: 1,
+                is_in: true,
+                members: all(0),
+            }),
             health: Some(GroupHealth {
                 suspected: all(2),
                 lost: all(2),

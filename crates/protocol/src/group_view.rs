@@ -14,6 +14,8 @@ use crate::{NodeId, NodeSet};
 pub struct GroupView {
     /// Its number; 0 if the node knows no view.
     pub view: u64,
+    /// The number of the first view of this group; another one is another group.
+    pub founded: u64,
     /// Whether the node is a member.
     pub is_in: bool,
     /// The members.
@@ -101,7 +103,7 @@ mod tests {
     #[test]
     fn a_group_without_a_majority_says_who_is_missing_and_what_to_do() {
         let set = |ids: &[u32]| ids.iter().copied().map(NodeId).collect::<NodeSet>();
-        let of = GroupView { view: 7, is_in: true, members: set(&[0, 2]) };
+        let of = GroupView { view: 7, founded: 1, is_in: true, members: set(&[0, 2]) };
         let well = GroupHealth {
             suspected: NodeSet::EMPTY,
             lost: NodeSet::EMPTY,
@@ -128,7 +130,7 @@ mod tests {
     #[test]
     fn a_view_is_shown_and_whether_one_belongs_to_it() {
         let members = [0, 2].map(NodeId).into_iter().collect();
-        let belonging = GroupView { view: 7, is_in: true, members };
+        let belonging = GroupView { view: 7, founded: 1, is_in: true, members };
         assert_eq!(belonging.to_string(), "view 7 {0, 2}");
         let out = GroupView { is_in: false, ..belonging };
         assert_eq!(out.to_string(), "view 7 {0, 2}, to which this node does not belong");
