@@ -194,6 +194,7 @@ mod tests {
             }),
             health: Some(GroupHealth {
                 suspected: all(2),
+                apart: NodeSet::EMPTY,
                 lost: all(2),
                 has_majority: false,
                 may_recover: false,

@@ -226,7 +226,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         let (base, log) = log::cut(reports.clone().map(|(_, report)| report));
         let infos = reports.map(|(&of, report)| Info {
             of,
-            upto: report.base + report.entries.len() as u32,
+            upto: report.base.saturating_add(report.entries.len() as u32),
             info: report.info.clone(),
         });
         // Whoever did not report in the life that the view has, replaced by another life or not:

@@ -140,9 +140,12 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         let known = view.nodes().chain(voters.iter().copied());
         let suspected: NodeSet = known.filter(is_suspected).collect();
         let left: NodeSet = voters.iter().copied().filter(|it| !lost.contains(*it)).collect();
-        let here: NodeSet = left.iter().filter(|it| !suspected.contains(*it)).collect();
+        let is_heard = |it: &NodeId| !suspected.contains(*it);
+        let apart: NodeSet = self.left_out().iter().filter(is_heard).collect();
+        let here: NodeSet = left.iter().filter(|it| is_heard(it) && !apart.contains(*it)).collect();
         GroupHealth {
             has_majority: D::suffices(&voters, &here),
+            apart,
             may_recover: D::suffices(&voters, &left),
             is_stable: !self.forgets,
             voters: voters.into_iter().collect(),

@@ -204,6 +204,10 @@ impl<B: Data, I: Data, M: vorrang_protocol::Message> vorrang_protocol::Message
             Self::Decision(message) => OWN.len() + message.kind(),
         }
     }
+
+    fn is_status(&self) -> bool {
+        self.is_beat()
+    }
 }
 
 impl<B: Data, I: Data, M: vorrang_protocol::Message> fmt::Display for Message<B, I, M> {
@@ -217,7 +221,7 @@ impl<B: Data, I: Data, M: vorrang_protocol::Message> fmt::Display for Message<B,
             Self::Flush { view } => write!(f, "FLUSH({view})"),
             Self::FlushOk { view, report } => {
                 let Report { base, entries, early, pending, info } = report;
-                let upto = base + entries.len() as u32;
+                let upto = base.saturating_add(entries.len() as u32);
                 write!(f, "FLUSH_OK({view}: {upto} delivered, {} ahead, ", early.len())?;
                 write!(f, "{} pending, {info:?})", pending.len())
             }
