@@ -69,6 +69,9 @@ impl Message for AnyMessage {
     fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
         self.0.carries(from)
     }
+    fn is_status(&self) -> bool {
+        self.0.is_status()
+    }
     fn counters(&mut self, from: NodeId, to: NodeId, visit: CounterVisitor<'_>) {
         if let Some(changed) = self.0.with_counters((from, to), visit) {
             *self = changed;
@@ -158,6 +161,7 @@ trait ErasedMessage: ErasedData + Display {
     fn kind(&self) -> usize;
     fn kind_name(&self) -> &'static str;
     fn carries(&self, from: NodeId) -> Option<(NodeId, u64)>;
+    fn is_status(&self) -> bool;
     /// A copy of it after its counters were seen, if they were changed.
     fn with_counters(
         &self,
@@ -178,6 +182,9 @@ impl<T: Message> ErasedMessage for T {
     }
     fn carries(&self, from: NodeId) -> Option<(NodeId, u64)> {
         Message::carries(self, from)
+    }
+    fn is_status(&self) -> bool {
+        Message::is_status(self)
     }
     fn with_counters(
         &self,

@@ -145,8 +145,7 @@ pub enum Event {
     },
     /// The machine's group is another one by now.
     View(GroupView),
-    /// This node belonged to a group of which another one, with a later view, does not have a
-    /// single member: it joins that one.
+    /// This node belonged to a group beside which another one was founded later: it joins that one.
     Superseded {
         /// Its last view.
         was: GroupView,

@@ -182,10 +182,16 @@ impl Link {
 
     /// In an open group: something for a peer that is not connected. It is for the process that we
     /// know, or for one that comes after it, and which others may know already.
-    pub(crate) fn keep(&mut self, message: &[u8], limits: &Limits) -> Result<(), WireError> {
+    pub(crate) fn keep(
+        &mut self,
+        message: &[u8],
+        is_status: bool,
+        limits: &Limits,
+    ) -> Result<(), WireError> {
         wire::fits(message)?;
         let most = if self.is_somebody() { KEPT_AWAY } else { KEPT_FOR_NOBODY };
-        self.dropped += self.waiting.push(message, (most, limits.bytes), Instant::now());
+        let limits = (most, limits.bytes);
+        self.dropped += self.waiting.push(message, is_status, limits, Instant::now());
         Ok(())
     }
 

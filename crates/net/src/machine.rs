@@ -191,7 +191,7 @@ impl<C: Data, N: Data> Sink<'_, '_, C, N> {
 
     /// Sends what was written.
     fn post(&mut self, to: NodeId, message: &AnyMessage, written: Result<(), WireError>) {
-        let seq = self.io.send(to, message.kind(), written);
+        let seq = self.io.send(to, (message.kind(), message.is_status()), written);
         if let (Some(seq), Some(tape)) = (seq, &mut self.typed_io.tape) {
             tape.push(What::Send { to, seq, message: message.clone() });
         }

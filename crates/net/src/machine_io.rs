@@ -17,6 +17,12 @@ pub(crate) trait Outbound {
     /// than there is a limit to.
     fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError>;
 
+    /// The same with a message that [only says how its sender
+    /// stands](vorrang_protocol::Message::is_status).
+    fn send_status(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
+        self.send(to, message)
+    }
+
     /// How long a message may be, where that is so little that commands are tried before they are
     /// carried out.
     fn limit(&self) -> Option<usize> {
@@ -71,10 +77,10 @@ impl<N> MachineIo<'_, N> {
     pub(crate) fn send(
         &mut self,
         to: NodeId,
-        kind: usize,
+        (kind, is_status): (usize, bool),
         written: Result<(), WireError>,
     ) -> Option<u64> {
-        self.inside.send(to, kind, written, self.outbound)
+        self.inside.send(to, (kind, is_status), written, self.outbound)
     }
 
     pub(crate) fn set_timer(&mut self, timer: Slot, delay: Delay) {
@@ -121,7 +127,7 @@ impl IoState {
     fn send(
         &mut self,
         to: NodeId,
-        kind: usize,
+        (kind, is_status): (usize, bool),
         written: Result<(), WireError>,
         outbound: &mut dyn Outbound,
     ) -> Option<u64> {
@@ -136,7 +142,11 @@ impl IoState {
                 self.to_self.push_back((seq, self.bytes.clone()));
                 return Ok(Some(seq));
             }
-            let seq = outbound.send(to, &self.bytes)?;
+            let seq = if is_status {
+                outbound.send_status(to, &self.bytes)?
+            } else {
+                outbound.send(to, &self.bytes)?
+            };
             self.sent[kind] += u64::from(seq.is_some());
             Ok(seq)
         });

@@ -131,7 +131,8 @@ impl Driver<TcpNetwork> {
     }
 
     /// An id for a new member at this address: that of the process that was there before, or a free
-    /// one, or the one whose process has been away for longest; `but` not this one. If two members
+    /// one, or one under which nobody was met though somebody has named an address for it, or the
+    /// one whose process has been away for longest; `but` not this one. If two members
     /// give the same id to two new members, the one that started later has it, and the other is
     /// told so.
     fn free_number(&mut self, address: &str, but: Option<NodeId>) -> Option<NodeId> {
@@ -150,6 +151,23 @@ impl Driver<TcpNetwork> {
         let is_given =
             |number: NodeId| Some(number) == but || given.iter().any(|(it, ..)| *it == number);
         let unused = address_book.unused(founders).into_iter().find(|&number| !is_given(number));
+        // Anybody can say that somebody is there: that keeps a number for as long as it may take
+        // to meet, and not for ever.
+        let hearsay = || {
+            let long = self.config.timing.give_up;
+            let is_member = |peer: NodeId| {
+                self.belonging.as_ref().is_some_and(|group| group.members.contains(peer))
+            };
+            let is_free = |link: &&Link| {
+                let is_over = link.missing_for().is_some_and(|since| since >= long);
+                link.connections == 0
+                    && is_over
+                    && link.peer.0 >= founders
+                    && !is_given(link.peer)
+                    && !is_member(link.peer)
+            };
+            self.world.others().find(is_free).map(|link| link.peer)
+        };
         let away = || {
             let long = self.config.timing.give_up.saturating_mul(ABSENCES);
             let away =
@@ -159,6 +177,6 @@ impl Driver<TcpNetwork> {
             };
             away.filter(is_free).max().map(|(_, peer)| peer)
         };
-        unused.or_else(away)
+        unused.or_else(hearsay).or_else(away)
     }
 }

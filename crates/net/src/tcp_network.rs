@@ -125,15 +125,20 @@ impl TcpNetwork {
     }
 }
 
-impl Outbound for TcpNetwork {
-    fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
+impl TcpNetwork {
+    fn send_or_keep(
+        &mut self,
+        to: NodeId,
+        message: &[u8],
+        is_status: bool,
+    ) -> Result<Option<u64>, WireError> {
         let (limits, is_open) = (self.limits, self.is_open);
         if is_open {
             self.make_place(to);
         }
         let Some(link) = self.known(to) else { return Ok(None) };
         if is_open && !link.is_connected() && !link.is_gone() {
-            link.keep(message, &limits)?;
+            link.keep(message, is_status, &limits)?;
             return Ok(None);
         }
         let was_gone = link.is_gone();
@@ -144,6 +149,16 @@ impl Outbound for TcpNetwork {
             self.given_up.push(to);
         }
         Ok(seq)
+    }
+}
+
+impl Outbound for TcpNetwork {
+    fn send(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
+        self.send_or_keep(to, message, false)
+    }
+
+    fn send_status(&mut self, to: NodeId, message: &[u8]) -> Result<Option<u64>, WireError> {
+        self.send_or_keep(to, message, true)
     }
 }
 

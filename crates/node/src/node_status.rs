@@ -186,9 +186,15 @@ mod tests {
             fenced: None,
             eviction: Some((Duration::from_secs(1), Eviction::Replaced { by: NodeId(63) })),
             turn: Some((Stage::Inside, Duration::from_secs(1))),
-            group: Some(GroupView { view: u64::MAX >> 8, is_in: true, members: all(0) }),
+            group: Some(GroupView {
+                view: u64::MAX >> 8,
+                founded: 1,
+                is_in: true,
+                members: all(0),
+            }),
             health: Some(GroupHealth {
                 suspected: all(2),
+                apart: NodeSet::EMPTY,
                 lost: all(2),
                 has_majority: false,
                 may_recover: false,

@@ -79,10 +79,9 @@ impl Place {
         self.generation.number()
     }
 
-    /// Its incarnation, and the group that it is to found, if it is.
+    /// Its incarnation, and the group as it is to be founded, if it is not there.
     fn born(&self) -> (u64, Option<Founding>) {
-        let founding = Some(self.founding.clone());
-        (self.life(), founding.filter(|_| !self.served.node.views.joins()))
+        (self.life(), Some(self.founding.clone()))
     }
 }
 

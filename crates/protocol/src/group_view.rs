@@ -14,6 +14,8 @@ use crate::{NodeId, NodeSet};
 pub struct GroupView {
     /// Its number; 0 if the node knows no view.
     pub view: u64,
+    /// The number of the first view of this group; another one is another group.
+    pub founded: u64,
     /// Whether the node is a member.
     pub is_in: bool,
     /// The members.
@@ -37,9 +39,11 @@ impl fmt::Display for GroupView {
 pub struct GroupHealth {
     /// Members and voters that seem to be down, or are cut off.
     pub suspected: NodeSet,
+    /// Those that it hears and that do not all hear each other: too many to go on together.
+    pub apart: NodeSet,
     /// Voters whose votes are lost: they have forgotten the view, and begun other incarnations.
     pub lost: NodeSet,
-    /// Whether enough voters are there.
+    /// Whether enough voters are there, and hear each other.
     pub has_majority: bool,
     /// Whether enough voters would be there if all that are suspected came back. If not, there is
     /// no successor of the view, ever.
@@ -53,23 +57,28 @@ pub struct GroupHealth {
 impl GroupHealth {
     /// What is wrong with a group that has no majority, and what to do about it.
     pub fn trouble(&self, of: &GroupView) -> Option<String> {
-        let Self { suspected, lost, has_majority, may_recover, is_stable, voters } = self;
+        let Self { suspected, apart, lost, has_majority, may_recover, is_stable, voters } = self;
         if of.view == 0 || *has_majority {
             return None;
         }
         let view = format!("view {} {{{}}}", of.view, list(of.members.iter()));
+        let silent = list(voters.iter().filter(|&it| suspected.contains(it)));
+        let apart = list(voters.iter().filter(|&it| apart.contains(it)));
+        let who = if apart.is_empty() {
+            format!("silent: {silent}")
+        } else {
+            format!("silent: {silent}; heard here, and not by all others that are: {apart}")
+        };
         if *is_stable {
-            let silent = list(voters.iter().filter(|&it| suspected.contains(it)));
             return Some(format!(
-                "no majority of the founders {{{}}} answers, and nobody enters any more (silent: \
-                 {silent}): {view} goes on when enough of them are back",
+                "no majority of the founders {{{}}} answers, and nobody enters any more ({who}): \
+                 {view} goes on when enough of them are back",
                 list(voters.iter())
             ));
         }
         if *may_recover {
-            let silent = list(voters.iter().filter(|&it| suspected.contains(it)));
             return Some(format!(
-                "no majority of {view} answers, and nobody enters any more (silent: {silent}); if \
+                "no majority of {view} answers, and nobody enters any more ({who}); if \
                  those were killed, they have forgotten the view: start all of its members again, \
                  or use --data, with which members forget nothing"
             ));
@@ -101,9 +110,10 @@ mod tests {
     #[test]
     fn a_group_without_a_majority_says_who_is_missing_and_what_to_do() {
         let set = |ids: &[u32]| ids.iter().copied().map(NodeId).collect::<NodeSet>();
-        let of = GroupView { view: 7, is_in: true, members: set(&[0, 2]) };
+        let of = GroupView { view: 7, founded: 1, is_in: true, members: set(&[0, 2]) };
         let well = GroupHealth {
             suspected: NodeSet::EMPTY,
+            apart: NodeSet::EMPTY,
             lost: NodeSet::EMPTY,
             has_majority: true,
             may_recover: true,
@@ -115,6 +125,12 @@ mod tests {
         let said = silent.trouble(&of).unwrap_or_default();
         assert!(said.starts_with("no majority of view 7 {0, 2} answers"), "{said}");
         assert!(said.contains("(silent: 0)") && said.contains("start all"), "{said}");
+        let broken = GroupHealth { apart: set(&[2]), ..silent.clone() };
+        let said = broken.trouble(&of).unwrap_or_default();
+        assert!(
+            said.contains("(silent: 0; heard here, and not by all others that are: 2)"),
+            "{said}"
+        );
         let over = GroupHealth { lost: set(&[0]), may_recover: false, ..silent.clone() };
         let said = over.trouble(&of).unwrap_or_default();
         assert!(said.starts_with("no majority of view 7 {0, 2} is left"), "{said}");
@@ -128,7 +144,7 @@ mod tests {
     #[test]
     fn a_view_is_shown_and_whether_one_belongs_to_it() {
         let members = [0, 2].map(NodeId).into_iter().collect();
-        let belonging = GroupView { view: 7, is_in: true, members };
+        let belonging = GroupView { view: 7, founded: 1, is_in: true, members };
         assert_eq!(belonging.to_string(), "view 7 {0, 2}");
         let out = GroupView { is_in: false, ..belonging };
         assert_eq!(out.to_string(), "view 7 {0, 2}, to which this node does not belong");

@@ -221,6 +221,12 @@ pub trait Message: Data + fmt::Display {
         None
     }
 
+    /// Whether it only says how its sender stands, now and then: a later one says all that an
+    /// earlier one did, so that of several a receiver needs the last.
+    fn is_status(&self) -> bool {
+        false
+    }
+
     /// The same as [`Protocol::counters`], of a message between these nodes.
     fn counters(&mut self, _from: NodeId, _to: NodeId, _visit: CounterVisitor<'_>) {}
 

@@ -68,6 +68,36 @@ impl Faults {
         self.script.iter().map(|(at_ns, _)| *at_ns).max()
     }
 
+    /// How long a message takes at most that would take so long if nothing went wrong: on slow
+    /// links, and if it is overtaken.
+    pub fn longest_ns(&self, in_ns: u64) -> u64 {
+        let mut script: Vec<&(u64, Fault)> = self.script.iter().collect();
+        script.sort_by_key(|(at_ns, _)| *at_ns);
+        let (mut slow, mut longest_ns): (Vec<Slow>, u64) = (Vec::new(), in_ns);
+        for (_, fault) in script {
+            match fault {
+                Fault::Slow(it) => slow.push(*it),
+                Fault::Recover(over) => {
+                    if let Some(place) = slow.iter().position(|it| it == over) {
+                        slow.remove(place);
+                    }
+                }
+                Fault::Crash(_)
+                | Fault::Restart(_)
+                | Fault::Pause(_)
+                | Fault::Resume(_)
+                | Fault::Partition(_)
+                | Fault::Heal(_)
+                | Fault::Cut(_)
+                | Fault::Mend(_) => {}
+            }
+            let slowed_ns = slow.iter().fold(in_ns, |in_ns, slow| slow.by.after(in_ns));
+            longest_ns = longest_ns.max(slowed_ns);
+        }
+        let is_overtaken = !self.delayed.is_empty() || self.reordering != Share::default();
+        longest_ns.saturating_add(if is_overtaken { self.late_ns } else { 0 })
+    }
+
     /// The same, with this happening at these times.
     #[must_use]
     pub fn script(self, script: Vec<(u64, Fault)>) -> Self {

@@ -215,9 +215,10 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// The proposal for the next view, from the reports of stopped members.
     fn next(&self) -> Install<B, I> {
         let view = View { id: self.last.view.id + 1, members: self.next_members() };
+        let founded = self.last.founded;
         let Some(inside) = &self.inside else {
             let gone = self.last.view.nodes().collect();
-            return Install { gone, ..Install::first(view) };
+            return Install { founded, gone, ..Install::first(view) };
         };
         let active: NodeSet = self.active().collect();
         let counts = |node: NodeId| active.contains(node);
@@ -225,13 +226,13 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         let (base, log) = log::cut(reports.clone().map(|(_, report)| report));
         let infos = reports.map(|(&of, report)| Info {
             of,
-            upto: report.base + report.entries.len() as u32,
+            upto: report.base.saturating_add(report.entries.len() as u32),
             info: report.info.clone(),
         });
         // Whoever did not report in the life that the view has, replaced by another life or not:
         // that another process has begun under its number does not end the first one.
         let gone = self.last.view.nodes().filter(|&it| !counts(it)).collect();
-        Install { view, base, log, infos: infos.collect(), gone }
+        Install { view, founded, base, log, infos: infos.collect(), gone }
     }
 
     /// Lets the machine that decides act, and hears what it says.

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
-use vorrang_protocol::{Data, Effects, Group, GroupHealth, NodeId, NodeSet};
+use vorrang_protocol::{Data, Effects, Group, GroupHealth, GroupView, NodeId, NodeSet};
 
 use super::decision::Decision;
 use super::message::{Install, Message};
@@ -120,6 +120,13 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         !self.forgets || (number == view.id && view.has(self.itself()))
     }
 
+    /// The newest view, and whether it belongs to it.
+    pub fn group_view(&self) -> GroupView {
+        let Install { view, founded, .. } = &self.last;
+        let (founded, is_in) = (*founded, self.is_inside());
+        GroupView { view: view.id, founded, is_in, members: view.nodes().collect() }
+    }
+
     /// Whether enough of those are there who vote on the successor of the newest view.
     pub fn health(&self) -> GroupHealth {
         let (view, voters) = (&self.last.view, self.voters());
@@ -133,9 +140,12 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         let known = view.nodes().chain(voters.iter().copied());
         let suspected: NodeSet = known.filter(is_suspected).collect();
         let left: NodeSet = voters.iter().copied().filter(|it| !lost.contains(*it)).collect();
-        let here: NodeSet = left.iter().filter(|it| !suspected.contains(*it)).collect();
+        let is_heard = |it: &NodeId| !suspected.contains(*it);
+        let apart: NodeSet = self.left_out().iter().filter(is_heard).collect();
+        let here: NodeSet = left.iter().filter(|it| is_heard(it) && !apart.contains(*it)).collect();
         GroupHealth {
             has_majority: D::suffices(&voters, &here),
+            apart,
             may_recover: D::suffices(&voters, &left),
             is_stable: !self.forgets,
             voters: voters.into_iter().collect(),
@@ -206,10 +216,10 @@ mod tests {
     type Node = Views<Payload, Digest, Synod<Install<Payload, Digest>>>;
     type Flight = Vec<(NodeId, NodeId, <Node as Protocol>::Message)>;
 
-    /// Of four nodes the first three are to found a group.
+    /// Of five nodes the first three are to found a group.
     fn node(id: NodeId, patience: u32, makes: fn(NodeId, Group, u64, Founding) -> Node) -> Node {
         let founders = [0, 1, 2].map(NodeId).to_vec();
-        makes(id, Group::of(4), 0, Founding { view: 1000, founders, patience }).joining()
+        makes(id, Group::of(5), 0, Founding { view: 1000, founders, patience }).joining()
     }
 
     fn beat(nodes: &mut [Node], flight: &mut Flight) {
@@ -274,6 +284,37 @@ mod tests {
         }
         let ids = views(&nodes);
         assert!(ids.iter().all(|&id| id == ids[0] && (8..100).contains(&id)), "{ids:?}");
+    }
+
+    /// Nodes 3 and 4 have gone on by themselves; they are a majority of their view and hear each
+    /// other.
+    fn older_group() -> Vec<Node> {
+        let mut older = [3, 4].map(|id| node(NodeId(id), 0, forgets)).to_vec();
+        let members: Vec<Member> = older.iter().map(Node::itself).collect();
+        for node in &mut older {
+            node.last = Install::first(View { id: 7, members: members.clone() });
+            node.on_start(&mut Outbox::default());
+        }
+        older
+    }
+
+    #[test]
+    fn of_two_groups_that_meet_the_older_one_joins_the_other() {
+        let (mut flight, mut older) = (Flight::new(), older_group());
+        let mut nodes: Vec<Node> = (0..3).map(|id| node(NodeId(id), 0, forgets)).collect();
+        for _ in 0..3 {
+            beat(&mut older, &mut flight);
+            beat(&mut nodes, &mut flight);
+        }
+        assert_eq!((views(&older), views(&nodes)), ([7; 2].to_vec(), [1000; 3].to_vec()));
+        assert!(older[0].has_majority());
+        nodes.append(&mut older);
+        for _ in 0..5 {
+            beat(&mut nodes, &mut flight);
+        }
+        let ids = views(&nodes);
+        assert!(ids.iter().all(|&id| id == ids[0] && (1001..1100).contains(&id)), "{ids:?}");
+        assert!(nodes.iter().all(Node::is_inside), "all are members");
     }
 
     #[test]

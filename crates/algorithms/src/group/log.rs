@@ -117,7 +117,7 @@ impl<B: Data> Log<B> {
             return Vec::new();
         }
         let missed = self.entries.iter().skip((upto - self.base) as usize);
-        (upto..).zip(missed.cloned()).collect()
+        places(upto).zip(missed.cloned()).collect()
     }
 
     /// Whether another has said how far it has come.
@@ -152,6 +152,11 @@ impl<B: Data> Log<B> {
     }
 }
 
+/// All places from this one on; it may be one that a broken member has said, and the last there is.
+const fn places(from: u32) -> core::ops::RangeInclusive<u32> {
+    from..=u32::MAX
+}
+
 /// The log that every member that goes on delivers in the view that ends, from these reports: how
 /// many messages all have delivered, and the messages after them.
 ///
@@ -164,11 +169,11 @@ pub(super) fn cut<'a, B: Data, I: 'a>(
     let base = reports.clone().map(|it| it.base).max().unwrap_or(0);
     let mut known = BTreeMap::new();
     for report in reports.clone() {
-        known.extend((report.base..).zip(&report.entries));
+        known.extend(places(report.base).zip(&report.entries));
         known.extend(report.early.iter().map(|(place, entry)| (*place, entry)));
     }
     let mut log: Vec<Entry<B>> =
-        (base..).map_while(|place| known.get(&place).map(|&entry| entry.clone())).collect();
+        places(base).map_while(|place| known.get(&place).map(|&entry| entry.clone())).collect();
     let mut rest: Vec<&Entry<B>> = reports.flat_map(|it| &it.pending).collect();
     rest.retain(|it| !log.iter().any(|had| (had.from, had.number) == (it.from, it.number)));
     rest.sort_by_key(|it| (it.from, it.number));
@@ -186,6 +191,20 @@ mod tests {
 
     fn text(entries: &[Entry<char>]) -> alloc::string::String {
         entries.iter().map(|it| it.payload).collect()
+    }
+
+    /// Fuzzing found it.
+    #[test]
+    fn a_member_that_says_it_is_at_the_last_place_there_is_does_no_harm() {
+        let mut log = Log::new();
+        log.take(0, entry(1, 0, 'a'));
+        for _ in 0..2 {
+            assert_eq!(log.heard(NodeId(2), u32::MAX), []);
+        }
+        let mut report = log.report(());
+        report.base = u32::MAX;
+        assert_eq!(text(&cut([report].iter()).1), "a");
+        assert_eq!(text(&cut([log.report(())].iter()).1), "a");
     }
 
     #[test]

@@ -109,6 +109,8 @@ pub struct Report<B, I> {
 pub struct Install<B, I> {
     /// The view.
     pub view: View,
+    /// The number of the view with which its group was founded: another one is another group.
+    pub founded: u64,
     /// How many messages of the last view all members had delivered.
     pub base: u32,
     /// Those after these, up to its end.
@@ -135,7 +137,8 @@ pub struct Info<I> {
 impl<B, I> Install<B, I> {
     /// The first view of a group, before which there was nothing.
     pub const fn first(view: View) -> Self {
-        Self { view, base: 0, log: Vec::new(), infos: Vec::new(), gone: Vec::new() }
+        let founded = view.id;
+        Self { view, founded, base: 0, log: Vec::new(), infos: Vec::new(), gone: Vec::new() }
     }
 
     /// The messages to deliver after so many.
@@ -201,6 +204,10 @@ impl<B: Data, I: Data, M: vorrang_protocol::Message> vorrang_protocol::Message
             Self::Decision(message) => OWN.len() + message.kind(),
         }
     }
+
+    fn is_status(&self) -> bool {
+        self.is_beat()
+    }
 }
 
 impl<B: Data, I: Data, M: vorrang_protocol::Message> fmt::Display for Message<B, I, M> {
@@ -214,7 +221,7 @@ impl<B: Data, I: Data, M: vorrang_protocol::Message> fmt::Display for Message<B,
             Self::Flush { view } => write!(f, "FLUSH({view})"),
             Self::FlushOk { view, report } => {
                 let Report { base, entries, early, pending, info } = report;
-                let upto = base + entries.len() as u32;
+                let upto = base.saturating_add(entries.len() as u32);
                 write!(f, "FLUSH_OK({view}: {upto} delivered, {} ahead, ", early.len())?;
                 write!(f, "{} pending, {info:?})", pending.len())
             }

@@ -16,6 +16,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             (id, peer.incarnation, if peer.wants_out { "leaves" } else { "stays" })
         });
         let early = self.early.iter().map(|(from, it)| (*from, StateValue::shown(it)));
+        let founds = self.founding.as_ref().filter(|it| it.founders.contains(&self.me));
         let state = NodeState::new().with("view", StateValue::shown(&self.last.view));
         let state = match &self.inside {
             None => state.with("phase", "outside"),
@@ -30,7 +31,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             .with("for next view", StateValue::list(self.queue.iter().map(|it| payload(it))))
             .with("of later views", StateValue::list(early))
             .with("begun with", installed(&self.last))
-            .with("founds", self.founding.as_ref().map(|founding| founding.view))
+            .with("founds", founds.map(|founding| founding.view))
             .beneath("decision", self.decision.state())
     }
 }
@@ -90,7 +91,10 @@ impl<B: Data> Log<B> {
 fn installed<B: Data, I: Data>(install: &Install<B, I>) -> StateValue {
     let infos = install.infos.iter();
     let infos = infos.map(|it| (it.of, it.upto, StateValue::payload(&it.info)));
+    // The usual first number goes without saying.
+    let founded = Some(install.founded).filter(|&founded| founded > 1);
     NodeState::new()
+        .with("founded as", founded)
         .with("stable", install.base)
         .with("messages", StateValue::list(install.log.iter().map(entry)))
         .with("states", StateValue::list(infos))

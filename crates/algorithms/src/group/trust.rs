@@ -2,11 +2,21 @@
 //!
 //! Links are not authenticated: a process under a number that no member has can send anything. It
 //! may ask to join, and nothing else that it says is believed.
+//!
+//! Except where two groups meet that do not know each other: nodes without stable storage may have
+//! founded another one while all members of the first were cut off. No member of one is a member of
+//! the other, so the older group must believe strangers, or both would go on side by side for ever.
+//! It takes more than one message: most members of the later view have said by heartbeats that they
+//! are in it, and there are two of them or it is a founder, of whom one is known to be started now
+//! and then.
 
-use vorrang_protocol::{Data, Effects, NodeId};
+use alloc::vec::Vec;
+
+use vorrang_protocol::{Data, Effects, NodeId, NodeSet};
 
 use super::decision::Decision;
 use super::message::{Install, Message};
+use super::view::is_primary;
 use super::views::Views;
 
 /// Ten years in milliseconds.
@@ -19,14 +29,38 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         self.last.view.incarnation_of(from).is_some() || self.has_vote(from)
     }
 
-    /// Whether this node may tell that this view was decided. A member that hears a majority hears
+    /// Whether another node may tell that this view was decided. A member that hears a majority hears
     /// of the next view from one that has a say in it; others may have been left behind by all of
     /// them, and must believe whoever tells them. (The first view has a number by the clock, in
     /// milliseconds, and an incarnation one in microseconds: a view that is ten years ahead of the
     /// incarnation cannot have come about.)
-    pub(super) fn believes(&self, from: NodeId, view: u64) -> bool {
-        let is_absurd = self.founding.is_some() && view > self.incarnation / 1000 + DECADE;
-        !is_absurd && (self.inside.is_none() || self.is_heeded(from) || !self.has_majority())
+    pub(super) fn believes(&self, from: NodeId, install: &Install<B, I>) -> bool {
+        let latest = self.incarnation / 1000 + DECADE;
+        if self.founding.is_some() && install.view.id > latest {
+            return false;
+        }
+        self.inside.is_none()
+            || self.is_heeded(from)
+            || !self.has_majority()
+            || self.is_of_a_later_group(install)
+    }
+
+    /// Whether a view belongs to a group that was founded later than that of this member, as far as
+    /// enough of its members have told.
+    fn is_of_a_later_group(&self, install: &Install<B, I>) -> bool {
+        let view = &install.view;
+        let in_it = self.early.iter().filter_map(|(from, message)| {
+            let Message::Status(it) = message else { return None };
+            let is_it = view.incarnation_of(*from) == Some(it.incarnation);
+            (is_it && it.view == view.id && it.inside.is_some()).then_some(*from)
+        });
+        let in_it: NodeSet = in_it.collect();
+        let members: Vec<NodeId> = view.nodes().collect();
+        let founding = self.founding.as_ref();
+        let is_founder = |it| founding.is_some_and(|founding| founding.founders.contains(&it));
+        install.founded > self.last.founded
+            && is_primary(&members, &in_it)
+            && (in_it.iter().nth(1).is_some() || in_it.iter().any(is_founder))
     }
 
     /// A message of the view that this node is in.
@@ -68,5 +102,119 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
                 self.early.insert((from, message));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloc::format;
+    use alloc::vec;
+
+    use vorrang_protocol::{Digest, Group, Outbox, Protocol};
+
+    use super::*;
+    use crate::group::Payload;
+    use crate::group::forgetful::Founding;
+    use crate::group::message::{Entry, Progress, Report, Status};
+    use crate::group::synod::Synod;
+    use crate::group::view::{Member, View};
+
+    type Node = Views<Payload, Digest, Synod<Install<Payload, Digest>>>;
+
+    fn view(id: u64, members: &[u32]) -> Install<Payload, Digest> {
+        let member = |&node| Member { node: NodeId(node), incarnation: 0 };
+        Install::first(View { id, members: members.iter().map(member).collect() })
+    }
+
+    /// Node 3, a member of view 7 {3, 4}, as is node 4. Nodes 0 to 2 are founders.
+    fn member() -> Node {
+        let founders = [0, 1, 2].map(NodeId).to_vec();
+        let founding = Some(Founding { view: 1000, founders, patience: 0 });
+        let mut node = Node::forgetful(NodeId(3), Group::of(7), 0, founding).joining();
+        node.last = view(7, &[3, 4]);
+        node.on_start(&mut Outbox::default());
+        node
+    }
+
+    /// That these are in a view.
+    fn are_in(node: &mut Node, view: u64, members: &[u32]) {
+        for &from in members {
+            let inside = Some(Progress { upto: 0, is_frozen: false });
+            let status = Status { incarnation: 0, wants: true, view, inside, misses: vec![] };
+            node.on_message(NodeId(from), Message::Status(status), &mut Outbox::default());
+        }
+    }
+
+    /// The view that it is in after it was told of this one by that node.
+    fn told(node: &mut Node, from: u32, install: Install<Payload, Digest>) -> u64 {
+        node.on_message(NodeId(from), Message::NewView(install), &mut Outbox::default());
+        node.view().id
+    }
+
+    #[test]
+    fn a_stranger_alone_makes_nobody_believe_in_a_view() {
+        let forged = [view(2000, &[5]), view(2000, &[3, 5]), view(2000, &[0, 1, 5])];
+        for forged in forged {
+            let mut node = member();
+            assert_eq!(told(&mut node, 5, forged.clone()), 7, "out of the blue: {forged:?}");
+            are_in(&mut node, 2000, &[5]);
+            assert_eq!(told(&mut node, 5, forged.clone()), 7, "it says so itself: {forged:?}");
+            assert_eq!(told(&mut node, 4, forged), 2000, "another member says so");
+        }
+    }
+
+    #[test]
+    fn a_later_group_is_believed_when_most_of_its_members_say_that_they_are_in_it() {
+        let mut node = member();
+        are_in(&mut node, 1000, &[1, 2]);
+        assert_eq!(told(&mut node, 0, view(1000, &[0, 1, 2, 5])), 7, "two of four");
+        are_in(&mut node, 1000, &[5]);
+        assert_eq!(told(&mut node, 0, view(1000, &[0, 1, 2, 5])), 1000);
+        assert!(!node.is_inside(), "it was evicted");
+        let mut of_newcomers = member();
+        are_in(&mut of_newcomers, 1000, &[5, 6]);
+        assert_eq!(told(&mut of_newcomers, 6, view(1000, &[5, 6])), 1000);
+        let mut of_a_founder = member();
+        are_in(&mut of_a_founder, 1000, &[2]);
+        assert_eq!(told(&mut of_a_founder, 2, view(1000, &[2])), 1000);
+        let mut earlier = member();
+        are_in(&mut earlier, 1000, &[0, 1]);
+        let same = Install { founded: 7, ..view(1000, &[0, 1]) };
+        assert_eq!(told(&mut earlier, 0, same), 7, "of its own group members tell");
+    }
+
+    #[test]
+    fn nobody_believes_in_a_view_of_the_far_future() {
+        let mut node = member();
+        assert_eq!(told(&mut node, 4, view(DECADE + 1, &[4])), 7);
+        assert_eq!(told(&mut node, 4, view(DECADE, &[4])), DECADE);
+    }
+
+    #[test]
+    fn what_a_stranger_says_of_the_view_changes_nothing() {
+        let entry = Entry { from: NodeId(5), number: 0, payload: 7.into() };
+        let report = Report {
+            base: 0,
+            entries: vec![],
+            early: vec![],
+            pending: vec![entry.clone()],
+            info: Digest(0),
+        };
+        for message in [
+            Message::Flush { view: 7 },
+            Message::Data { view: 7, number: 0, payload: 7.into() },
+            Message::Ordered { view: 7, place: 0, entry },
+            Message::FlushOk { view: 7, report },
+        ] {
+            let mut node = member();
+            let before = node.clone();
+            let mut fx = Outbox::default();
+            node.on_message(NodeId(5), message.clone(), &mut fx);
+            assert_eq!((format!("{node:?}"), fx.take()), (format!("{before:?}"), vec![]));
+        }
+        let mut node = member();
+        let mut fx = Outbox::default();
+        node.on_message(NodeId(4), Message::Flush { view: 7 }, &mut fx);
+        assert!(!fx.take().is_empty(), "what a member says does");
     }
 }

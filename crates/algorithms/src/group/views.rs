@@ -448,7 +448,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
             | Message::Flush { view }
             | Message::FlushOk { view, .. } => self.on_view_message(from, view, message, fx),
             Message::NewView(install) => {
-                if self.believes(from, install.view.id) {
+                if self.believes(from, &install) {
                     self.install(install, fx);
                 }
             }

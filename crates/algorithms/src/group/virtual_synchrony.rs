@@ -541,6 +541,9 @@ mod tests {
         let know = |stage: &Stage| -> Vec<bool> {
             stage.nodes.iter().map(|it| it.views().has_majority()).collect()
         };
+        let say = |stage: &Stage| -> Vec<bool> {
+            stage.nodes.iter().map(|it| it.views().health().has_majority).collect()
+        };
         let one_link = missing([&[], &[2], &[1], &[], &[]]);
         assert!(one_link.told.contains(&"0: view 2 {0, 1, 3, 4}".to_owned()));
         assert_eq!(know(&one_link), [true; 5].to_vec());
@@ -548,6 +551,8 @@ mod tests {
         let ring = missing([&[2, 3], &[3, 4], &[0, 4], &[0, 1], &[1, 2]]);
         assert_eq!(ring.told, [""; 0], "no view follows");
         assert_eq!(know(&ring), [false; 5].to_vec());
+        assert_eq!(say(&ring), [false; 5].to_vec());
+        assert!(ring.nodes.iter().all(|it| !it.views().health().apart.is_empty()));
     }
 
     #[test]

@@ -35,10 +35,11 @@ const MOST_NODES: u32 = 100;
 /// Nodes crash in every role. In a lock: idle, waiting, holder (inside), coordinator (or the node
 /// that has the token and is not inside). In elections and waves: initiator, leader (which would
 /// have won), other. A crash is between two events and permanent; a crashed node need not be
-/// served. Under ON VIEWS a node crashes in any of its roles while the lock runs inside views
-/// (`vorrang run --on-views`), in a table of many algorithms at a few moments of every kind, for
-/// one
-/// algorithm between any two events of the node; --on-views fills the whole table with such runs.
+/// served. Under ON VIEWS the lock runs inside views (`vorrang run --on-views`), and a node crashes
+/// in any of its roles, comes up again before it is missed, stands still for longer than that, or
+/// loses a link in one direction or both: in a table of many algorithms at a few moments of every
+/// kind, for one algorithm between any two events of the node. --on-views fills the whole table
+/// with runs on views.
 ///
 /// One algorithm alone is shown with a line for every kind of message. --witness shows a shortest
 /// run to the worst outcome of a fault, and the command that repeats it.

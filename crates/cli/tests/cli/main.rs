@@ -24,6 +24,7 @@ mod net;
 mod node;
 mod node_data;
 mod node_ends;
+mod node_links;
 mod node_lost;
 mod node_on_views;
 mod node_returns;

@@ -217,6 +217,23 @@ fn of_two_groups_that_meet_the_older_one_is_evicted_and_says_so() {
     assert!(nodes[3].hear().starts_with("nothing to release: the lock was lost "));
 }
 
+/// With which number it is inside; none if it has lost the lock since it entered, as one does that
+/// was a member for a moment under a number that another newcomer keeps.
+fn token_held(node: &mut Node) -> Option<FencingToken> {
+    node.say("status --json");
+    let mut has_lost = false;
+    loop {
+        let line = node.hear();
+        if line == "lost the lock" {
+            has_lost = true;
+            continue;
+        }
+        let told: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("no JSON: {line}"));
+        let part = |place: usize| told["token"][place].as_u64();
+        return part(0).zip(part(1)).filter(|_| !has_lost);
+    }
+}
+
 /// Both are given the lowest number that is free, unless the members have told each other before.
 #[test]
 fn newcomers_that_join_by_two_members_at_once_all_get_in() {
@@ -241,8 +258,12 @@ fn newcomers_that_join_by_two_members_at_once_all_get_in() {
         };
         if let Some(place) = waiting.iter_mut().position(has_entered) {
             let mut holder = waiting.remove(place);
-            let ids = status(&mut holder);
-            joined.push((ids["token"][0].as_u64().unwrap(), ids["token"][1].as_u64().unwrap()));
+            let Some(token) = token_held(&mut holder) else {
+                holder.say("acquire");
+                waiting.push(holder);
+                continue;
+            };
+            joined.push(token);
             leave(&mut holder);
         }
     }
@@ -295,4 +316,31 @@ fn whoever_is_stopped_while_it_waits_on_views_does_not_say_that_others_wait_for_
     }
     let words = said.join("\n");
     assert!(words.contains("the others go on without both") && !words.contains("wait"), "{words}");
+}
+
+/// What nodes say when something befalls them, as the page quotes it, is what these tests wait for.
+#[test]
+fn the_page_about_faults_quotes_what_nodes_are_heard_to_say() {
+    const TESTS: [&str; 7] = [
+        include_str!("node_lost.rs"),
+        include_str!("node_links.rs"),
+        include_str!("node_on_views.rs"),
+        include_str!("node_data.rs"),
+        include_str!("node_ends.rs"),
+        include_str!("../../../net/src/refusal.rs"),
+        include_str!("../../../net/tests/net/strangers.rs"),
+    ];
+    let page = include_str!("../../../../docs/faults.md");
+    let table = page.split("| fault | what happens |").nth(1).expect("the table");
+    let rows: Vec<&str> = table.lines().skip(2).take_while(|line| line.starts_with("| ")).collect();
+    let mut quoted = 0;
+    for row in &rows {
+        let said = row.split(" | ").nth(2).unwrap_or_else(|| panic!("four columns: {row}"));
+        for words in said.split('`').skip(1).step_by(2).filter(|words| !words.contains('\u{2026}'))
+        {
+            assert!(TESTS.iter().any(|text| text.contains(words)), "nobody waits for '{words}'");
+            quoted += 1;
+        }
+    }
+    assert!(rows.len() > 12 && quoted > 10, "{quoted} in {} rows", rows.len());
 }

@@ -179,6 +179,7 @@ fn whoever_stood_still_inside_is_refused_by_the_resource_and_comes_back() {
     signal(&nodes[1], "CONT");
     assert_eq!(counter.count(early), None, "it does not know yet, and writes");
     assert_eq!(nodes[1].hear(), "lost the lock");
+    nodes[1].until_told("lost the lock: the others had not heard this node in time");
     nodes[1].until_told("{0, 1, 2, 3, 4}");
     assert_eq!(counter.count(late), Some(3), "nothing has come between");
     nodes[1].say("acquire");

@@ -116,6 +116,12 @@ pub enum SingleFault {
     Delay(u64),
     /// The node crashes at this time, in nanoseconds.
     Crash(NodeId, u64),
+    /// The same, and it comes up again at the later time, as another incarnation.
+    Replace(NodeId, u64, u64),
+    /// It stands still from one time to another.
+    Pause(NodeId, u64, u64),
+    /// A link is cut from one time to another.
+    Cut(Link, u64, u64),
 }
 
 impl From<SingleFault> for FaultArgs {
@@ -129,6 +135,17 @@ impl From<SingleFault> for FaultArgs {
             }
             SingleFault::Delay(number) => args.delay.push(number),
             SingleFault::Crash(node, at_ns) => args.crash.push((Whom::Node(node), at_ns)),
+            SingleFault::Replace(node, at_ns, back_ns) => {
+                args.crash.push((Whom::Node(node), at_ns));
+                args.restart.push((Whom::Node(node), back_ns));
+            }
+            SingleFault::Pause(node, from_ns, to_ns) => {
+                let (what, to_ns) = (Whom::Node(node), Some(to_ns));
+                args.pause.push(During { what, from_ns, to_ns });
+            }
+            SingleFault::Cut(what, from_ns, to_ns) => {
+                args.cut.push(During { what, from_ns, to_ns: Some(to_ns) });
+            }
         }
         args
     }

@@ -15,7 +15,7 @@ pub enum Fault {
     Reorder(Option<&'static str>),
     /// A node in this role crashes.
     Crash(Role),
-    /// A crash in any role, on views.
+    /// A crash in any role, on views; or instead, another incarnation, a pause, a broken link.
     OnViews,
 }
 
@@ -86,7 +86,7 @@ impl Fault {
             Self::Crash(Role::Other) => "crash-other",
             Self::Crash(Role::Initiator) => "crash-initiator",
             Self::Crash(Role::Leader) => "crash-leader",
-            Self::OnViews => "crash-on-views",
+            Self::OnViews => "on-views",
         }
     }
 }

@@ -2,6 +2,7 @@
 //! between two things that happen.
 
 use vorrang_protocol::NodeId;
+use vorrang_sim::Link;
 use vorrang_trace::What;
 
 use super::Fault;
@@ -88,14 +89,45 @@ pub(super) fn own_crashes(run: &FaultFreeRun<'_>) -> Vec<(Role, SingleFault)> {
         group.see(it);
         last[it.node.index()] = (it.at_ns, group.role(it.node));
     }
-    points.sort_by_key(|(_, crash)| match crash {
-        SingleFault::Crash(node, at_ns) => (*node, *at_ns),
-        SingleFault::Lose(_) | SingleFault::Double { .. } | SingleFault::Delay(_) => {
-            (NodeId::default(), 0)
-        }
-    });
+    points.sort_by_key(|(_, crash)| moment(*crash).unwrap_or_default());
     points
 }
+
+/// Where and when a node crashes.
+const fn moment(fault: SingleFault) -> Option<(NodeId, u64)> {
+    match fault {
+        SingleFault::Crash(node, at_ns) => Some((node, at_ns)),
+        SingleFault::Lose(_)
+        | SingleFault::Double { .. }
+        | SingleFault::Delay(_)
+        | SingleFault::Replace(..)
+        | SingleFault::Pause(..)
+        | SingleFault::Cut(..) => None,
+    }
+}
+
+/// What may befall a node instead of a crash: it comes up again before it is missed, as another
+/// incarnation; it stands still for longer than it takes to be missed; a link of it breaks for a
+/// while, one after the other and in one direction, the other or both, as the number says.
+pub(super) fn instead(crash: SingleFault, nodes: u32, number: u32) -> Vec<SingleFault> {
+    let Some((node, at_ns)) = moment(crash) else { return Vec::new() };
+    let mut all = vec![
+        SingleFault::Replace(node, at_ns, at_ns + SOON_NS),
+        SingleFault::Pause(node, at_ns, at_ns + LONG_NS),
+    ];
+    if nodes > 1 {
+        let other = NodeId((node.0 + 1 + number / 3 % (nodes - 1)) % nodes);
+        let both_ways = number.is_multiple_of(3);
+        let (from, to) = if number % 3 == 1 { (node, other) } else { (other, node) };
+        all.push(SingleFault::Cut(Link { from, to, both_ways }, at_ns, at_ns + 2 * LONG_NS));
+    }
+    all
+}
+
+/// Less than the pause between two heartbeats.
+const SOON_NS: u64 = 1_000_000;
+/// More than three of them, and the margin.
+const LONG_NS: u64 = 20_000_000;
 
 /// The roles of nodes.
 pub(super) struct Group<'a> {
@@ -189,6 +221,24 @@ mod tests {
         assert_eq!(roundest(1_234_567, 1_239_999), 1_239_000);
         assert_eq!(roundest(1_000_001, 1_000_002), 1_000_002);
         assert_eq!(roundest(1, 999), 900);
+    }
+
+    #[test]
+    fn instead_of_a_crash_all_else_befalls_a_node_and_each_of_its_links() {
+        let crash = SingleFault::Crash(NodeId(2), 5);
+        let all: Vec<SingleFault> = (0..6).flat_map(|number| instead(crash, 3, number)).collect();
+        let cuts: Vec<String> = all
+            .iter()
+            .filter_map(|it| match it {
+                SingleFault::Cut(link, 5, _) => Some(link.to_string()),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(cuts, ["0-2", "2->0", "0->2", "1-2", "2->1", "1->2"]);
+        assert_eq!(all[0], SingleFault::Replace(NodeId(2), 5, 1_000_005));
+        assert_eq!(all[1], SingleFault::Pause(NodeId(2), 5, 20_000_005));
+        assert_eq!(instead(crash, 1, 0).len(), 2, "it has no links");
+        assert_eq!(instead(SingleFault::Lose(7), 3, 0), []);
     }
 
     #[test]

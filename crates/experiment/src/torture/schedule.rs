@@ -9,7 +9,7 @@
 use std::time::Duration;
 
 use vorrang_protocol::NodeId;
-use vorrang_sim::{Distribution, Partition, Random, Share, Skew, Slow, Slowness};
+use vorrang_sim::{Distribution, Link, Partition, Random, Share, Skew, Slow, Slowness};
 
 use super::subject::{Footing, Subject};
 use crate::options::RunArgs;
@@ -21,6 +21,9 @@ use crate::problem::{Role, Survives};
 const T: u64 = 1_000_000;
 /// Times are whole numbers of these, so that they can be read, and fall between messages too.
 const TICK: u64 = T / 10;
+/// So long after a network has fallen apart or become whole an election is over: a crash is noticed
+/// after some 6 T, and an election takes some 9 T.
+const BETWEEN_PARTITIONS: u64 = 30 * T;
 /// At most so many faults of nodes and links in a schedule.
 const MOST_FAULTS: u64 = 6;
 
@@ -130,9 +133,10 @@ impl Draw {
     /// One more fault, if it fits.
     fn add(&mut self) {
         let from_ns = self.begins();
-        let Survives { delays, partitions, down, .. } = self.survives;
+        let Survives { messages, delays, partitions, down, .. } = self.survives;
         let kinds = [(down > 0, 0), (down > 0, 0), (delays, 1), (partitions, 2), (delays, 3)];
-        let kinds: Vec<u8> = kinds.iter().filter(|it| it.0).map(|it| it.1).collect();
+        let kinds = kinds.into_iter().chain([(partitions && messages, 4)]);
+        let kinds: Vec<u8> = kinds.filter(|it| it.0).map(|it| it.1).collect();
         if kinds.is_empty() {
             return;
         }
@@ -140,7 +144,8 @@ impl Draw {
             0 => Some(self.crash(from_ns)),
             1 => Some(self.pause(from_ns)),
             2 => self.partition(from_ns),
-            _ => Some(self.slow(from_ns)),
+            3 => Some(self.slow(from_ns)),
+            _ => self.cut(from_ns),
         };
         let Some(fault) = fault else { return };
         self.faults.push(fault);
@@ -191,6 +196,13 @@ impl Draw {
         Some(FaultArgs { partition, ..FaultArgs::default() })
     }
 
+    fn cut(&mut self, from_ns: u64) -> Option<FaultArgs> {
+        let (from, to, to_ns) = (self.node(), self.node(), self.ends(from_ns, 2, 80));
+        let both_ways = self.random.below(2) == 0;
+        let cut = vec![During { what: Link { from, to, both_ways }, from_ns, to_ns: Some(to_ns) }];
+        (from != to).then(|| FaultArgs { cut, ..FaultArgs::default() })
+    }
+
     fn slow(&mut self, from_ns: u64) -> FaultArgs {
         let (one, other, to_ns) = (self.node(), self.node(), self.ends(from_ns, 5, 80));
         let (both_ways, whole) = (self.random.below(2) == 0, self.random.below(4) == 0);
@@ -215,8 +227,16 @@ pub(super) fn admits(survives: Survives, nodes: u32, faults: &FaultArgs) -> bool
     let delays = !faults.slow.is_empty() || !faults.pause.is_empty();
     let is_allowed = (survives.messages || !happens_to_messages)
         && (survives.delays || !delays)
-        && (survives.partitions || faults.partition.is_empty());
+        && (survives.partitions || faults.partition.is_empty())
+        && (survives.partitions && survives.messages || faults.cut.is_empty());
+    // Whoever needs every message loses some when the network falls apart: time to elect once more.
+    let mut falls: Vec<u64> =
+        faults.partition.iter().flat_map(|it| [Some(it.from_ns), it.to_ns]).flatten().collect();
+    falls.sort_unstable();
+    let is_apart = |two: &[u64]| two[1] - two[0] >= BETWEEN_PARTITIONS;
+    let is_calm = survives.messages || falls.windows(2).all(is_apart);
     let all_end = faults.partition.iter().all(|it| it.to_ns.is_some())
+        && faults.cut.iter().all(|it| it.to_ns.is_some())
         && faults.slow.iter().all(|it| it.to_ns.is_some());
     // Restarts come after all else of an instant, so that a node is down until then.
     let mut changes: Vec<(u64, i64)> = faults.crash.iter().map(|&(_, at_ns)| (at_ns, 1)).collect();
@@ -228,7 +248,7 @@ pub(super) fn admits(survives: Survives, nodes: u32, faults: &FaultArgs) -> bool
         most = most.max(down);
     }
     let returns = !survives.all_return || down == 0;
-    is_allowed && all_end && returns && most <= i64::from(survives.down)
+    is_allowed && is_calm && all_end && returns && most <= i64::from(survives.down)
 }
 
 /// Faults that were drawn one by one, as one plan.
@@ -240,6 +260,7 @@ pub(super) fn merged(all: Vec<FaultArgs>) -> FaultArgs {
         plan.pause.extend(it.pause);
         plan.skew.extend(it.skew);
         plan.partition.extend(it.partition);
+        plan.cut.extend(it.cut);
         plan.slow.extend(it.slow);
         plan.lose.extend(it.lose);
         plan.double.extend(it.double);
@@ -269,6 +290,7 @@ pub(super) fn parted(plan: &FaultArgs) -> Vec<FaultArgs> {
     all.extend(plan.pause.iter().map(|it| FaultArgs { pause: vec![it.clone()], ..none() }));
     let cuts = plan.partition.iter();
     all.extend(cuts.map(|it| FaultArgs { partition: vec![it.clone()], ..none() }));
+    all.extend(plan.cut.iter().map(|it| FaultArgs { cut: vec![it.clone()], ..none() }));
     all.extend(plan.slow.iter().map(|it| FaultArgs { slow: vec![it.clone()], ..none() }));
     all.extend(plan.skew.iter().map(|it| FaultArgs { skew: vec![*it], ..none() }));
     all.extend(plan.lose.iter().map(|it| FaultArgs { lose: vec![*it], ..none() }));
@@ -324,6 +346,17 @@ mod tests {
         };
         assert!(admits(Survives::LINKS, 3, &cut("0|1,2@1ms..5ms")));
         assert!(!admits(Survives::LINKS, 3, &cut("0|1,2@1ms..")));
+        let link = |text: &str| FaultArgs {
+            cut: vec![parse_during(text).unwrap()],
+            ..FaultArgs::default()
+        };
+        assert!(admits(Survives::LINKS, 3, &link("0->1@1ms..5ms")));
+        assert!(!admits(Survives::LINKS, 3, &link("0->1@1ms..")));
+        let every_message = Survives { messages: false, ..Survives::LINKS };
+        assert!(!admits(every_message, 3, &link("0->1@1ms..5ms")));
+        assert!(!admits(every_message, 3, &cut("0|1,2@1ms..5ms")));
+        assert!(admits(every_message, 3, &cut("0|1,2@1ms..31ms")));
+        assert!(!admits(Survives::crashes(2), 3, &link("0->1@1ms..5ms")));
         assert!(!admits(Survives::crashes(2), 3, &cut("0|1,2@1ms..5ms")));
         let lost = FaultArgs { lose: vec![3], ..FaultArgs::default() };
         assert!(admits(Survives::LINKS, 3, &lost));
@@ -353,7 +386,7 @@ mod tests {
                 "ack",
             ]
         );
-        let mut kinds = [0; 6];
+        let mut kinds = [0; 8];
         for (index, subject) in (0..600).zip(subjects.iter().cycle()) {
             let shown = |seed, index| {
                 let args = drawn(subject, seed, index);
@@ -372,22 +405,25 @@ mod tests {
                 !faults.pause.is_empty(),
                 !faults.partition.is_empty(),
                 !faults.slow.is_empty(),
+                faults.cut.iter().any(|it| it.what.both_ways),
+                faults.cut.iter().any(|it| !it.what.both_ways),
                 faults.loss.is_some(),
             ]) {
                 *count += u32::from(is_there);
             }
         }
-        assert!(kinds.iter().all(|&count| count > 80), "{kinds:?}");
+        assert!(kinds.iter().all(|&count| count > 60), "{kinds:?}");
     }
 
     #[test]
     fn a_plan_is_put_together_again_as_it_was() {
         let mut plan = crashes(&[(0, 1), (1, 2), (0, 9)], &[(0, 5), (0, 12)]);
         plan.pause = vec![During { what: node(2), from_ns: T, to_ns: Some(3 * T) }];
+        plan.cut = vec![parse_during("0->1@1ms..5ms").unwrap()];
         plan.loss = "3%".parse().ok();
         plan.faults_until = Some(9 * T);
         let parts = parted(&plan);
-        assert_eq!(parts.len(), 5);
+        assert_eq!(parts.len(), 6);
         assert_eq!(parts[0], crashes(&[(0, 1)], &[(0, 5)]));
         assert_eq!(parts[2], crashes(&[(0, 9)], &[(0, 12)]));
         assert_eq!(merged(parts), plan);

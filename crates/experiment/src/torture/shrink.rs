@@ -8,7 +8,7 @@
 
 use vorrang_algorithms::setup::Parameter;
 use vorrang_protocol::NodeId;
-use vorrang_sim::{Distribution, Partition, Slow};
+use vorrang_sim::{Distribution, Link, Partition, Slow};
 use vorrang_trace::{Fault, Loss, What};
 
 use super::judge::{Judged, judge};
@@ -193,6 +193,10 @@ fn without(args: &RunArgs, gone: NodeId) -> Option<RunArgs> {
         Some(During { what, ..it.clone() })
     };
     let pause = |it: &During<Whom>| Some(During { what: whom(it.what)?, ..it.clone() });
+    let cut = |it: &During<Link>| {
+        let what = Link { from: now(it.what.from)?, to: now(it.what.to)?, ..it.what };
+        Some(During { what, ..it.clone() })
+    };
     let skew =
         faults.skew.iter().filter_map(|it| Some(vorrang_sim::Skew { node: now(it.node)?, ..*it }));
     let moves = |all: &[(NodeId, u64)]| {
@@ -206,6 +210,7 @@ fn without(args: &RunArgs, gone: NodeId) -> Option<RunArgs> {
         restart: moments(&faults.restart),
         pause: faults.pause.iter().filter_map(pause).collect(),
         partition: faults.partition.iter().filter_map(partition).collect(),
+        cut: faults.cut.iter().filter_map(cut).collect(),
         slow: faults.slow.iter().filter_map(slow).collect(),
         skew: skew.collect(),
         ..faults.clone()
@@ -272,6 +277,7 @@ fn earlier(args: &RunArgs) -> Vec<RunArgs> {
     let crashes = faults.crash.iter().map(|it| it.1);
     let starts = crashes.chain(faults.pause.iter().map(|it| it.from_ns));
     let starts = starts.chain(faults.partition.iter().map(|it| it.from_ns));
+    let starts = starts.chain(faults.cut.iter().map(|it| it.from_ns));
     let first_ns = starts.chain(faults.slow.iter().map(|it| it.from_ns)).min().unwrap_or(0);
     let mut all = Vec::new();
     for part in [1, 2, 4, 8] {
@@ -295,6 +301,7 @@ fn moved(faults: &FaultArgs, by_ns: u64) -> FaultArgs {
         restart: moments(&faults.restart),
         pause: faults.pause.iter().map(|it| moved_span(it, by_ns)).collect(),
         partition: faults.partition.iter().map(|it| moved_span(it, by_ns)).collect(),
+        cut: faults.cut.iter().map(|it| moved_span(it, by_ns)).collect(),
         slow: faults.slow.iter().map(|it| moved_span(it, by_ns)).collect(),
         ..faults.clone()
     }
@@ -353,6 +360,10 @@ fn smaller_spans(fault: &FaultArgs) -> Vec<FaultArgs> {
     }
     for it in &fault.partition {
         let with = |it: During<Partition>| FaultArgs { partition: vec![it], ..fault.clone() };
+        all.extend(spans(it, ends, begins).into_iter().map(with));
+    }
+    for it in &fault.cut {
+        let with = |it: During<Link>| FaultArgs { cut: vec![it], ..fault.clone() };
         all.extend(spans(it, ends, begins).into_iter().map(with));
     }
     for it in &fault.slow {

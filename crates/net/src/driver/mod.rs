@@ -373,11 +373,7 @@ impl<W: Network> Driver<W> {
         }
         let was = std::mem::replace(&mut self.belonging, now.clone());
         let Some(now) = now else { return };
-        // A group that goes on has a member of the view before.
-        let is_other = |was: &GroupView| {
-            was.is_in && !now.is_in && was.members.iter().all(|it| !now.members.contains(it))
-        };
-        let superseded = was.filter(is_other);
+        let superseded = was.filter(|was| was.is_in && was.founded != now.founded);
         self.report(Event::View(now));
         if let Some(was) = superseded {
             self.report(Event::Superseded { was });

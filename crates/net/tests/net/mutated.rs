@@ -15,9 +15,13 @@ use std::time::{Duration, Instant, SystemTime};
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
-use vorrang_algorithms::group::locks::{Lease, NodeFactory, on_views};
+use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::locks::{
+    Lease, NodeFactory, OnViews, on_views, with_memory, without_memory,
+};
+use vorrang_algorithms::group::virtual_synchrony::open;
 use vorrang_algorithms::multicast::Multicast;
-use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::{Ordering, Parameter, Setup};
 use vorrang_algorithms::wave::Wave;
@@ -190,6 +194,30 @@ impl<C: Data + FromStr, N: Data> Network<C, N> {
     }
 }
 
+type Lock = OnViews<OpaqueNode<Command, Notice>>;
+
+/// What a lock on views is made of.
+struct Made<'a> {
+    id: NodeId,
+    setup: &'a Setup,
+    founding: Founding,
+    factory: NodeFactory<OpaqueNode<Command, Notice>>,
+    lease: Option<Lease>,
+}
+
+fn founded(Made { id, setup, factory, lease, .. }: Made<'_>) -> Lock {
+    let founders: Vec<NodeId> = setup.group.members().collect();
+    on_views(id, setup, &founders, factory, lease)
+}
+
+fn forgetful(Made { id, setup, founding, factory, lease }: Made<'_>) -> Lock {
+    without_memory(id, setup, (0, Some(founding)), factory, lease)
+}
+
+fn remembering(Made { id, setup, founding, factory, lease }: Made<'_>) -> Lock {
+    with_memory(id, setup, (0, founding), factory, lease)
+}
+
 /// What has come of the attacks so far.
 #[derive(Default)]
 struct Outcome {
@@ -241,7 +269,8 @@ impl Outcome {
         }
     }
 
-    /// Tries locks on views, as they run over TCP.
+    /// Tries locks on views, as they run over TCP: founded from the start, without stable storage and
+    /// with it; and a group that processes join.
     fn attack_on_views(&mut self, seed: u64) {
         for name in ["ricart-agrawala", "suzuki-kasami", "raymond", "maekawa", "central"] {
             let entry = find::<Mutex>(name, None).expect("it is in the catalogue");
@@ -255,11 +284,35 @@ impl Outcome {
             let founders: Vec<NodeId> = (0..NODES).map(NodeId).collect();
             let setup = Setup::new(Group::of(NODES));
             let lease = seed.is_multiple_of(2).then(|| Lease::new(Duration::from_millis(20), 0));
-            self.attack(&format!("{name} on views"), seed, || {
-                let node = |&id| AnyNode::new(on_views(id, &setup, &founders, factory(), lease));
-                founders.iter().map(node).collect()
-            });
+            // A few may have founded it, and the others join.
+            let some: Vec<NodeId> = founders[..1 + (seed % 4) as usize].to_vec();
+            let founding = Founding { view: 1, founders: some, patience: 0 };
+            for (kind, make) in [
+                ("", founded as fn(_) -> _),
+                (" without data", forgetful),
+                (" with data", remembering),
+            ] {
+                self.attack(&format!("{name} on views{kind}"), seed, || {
+                    let node = |&id| {
+                        let founding = founding.clone();
+                        AnyNode::new(make(Made {
+                            id,
+                            setup: &setup,
+                            founding,
+                            factory: factory(),
+                            lease,
+                        }))
+                    };
+                    founders.iter().map(node).collect()
+                });
+            }
         }
+        let founding = Founding { view: 1, founders: vec![NodeId(0)], patience: 0 };
+        let setup = Setup::new(Group::of(NODES));
+        self.attack("virtual-synchrony without data", seed, || {
+            let node = |id| AnyNode::new(open(NodeId(id), &setup, (0, Some(founding.clone()))));
+            (0..NODES).map(node).collect()
+        });
     }
 
     fn attack_everything(&mut self, seed: u64) {

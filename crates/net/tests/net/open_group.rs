@@ -1,6 +1,7 @@
 //! Open groups: members come, go, and come back without their memory.
 
 use std::fmt;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -362,6 +363,33 @@ async fn those_who_ask_for_too_much_are_refused_in_words() {
     assert_eq!(ask(wish("127.0.0.1:99")).await, "we want to join, and no id is left");
     let nobody = request_id("127.0.0.1:1", wish("127.0.0.1:9"), Timing::default()).await;
     assert!(nobody.unwrap_err().to_string().contains("connection refused"));
+}
+
+/// One hello names an address for every number: nobody is there.
+#[tokio::test]
+async fn a_stranger_that_names_many_addresses_does_not_fill_the_group() {
+    let (listener, address) = bound().await;
+    let mut peers = vec![String::new(); ROOM];
+    address.clone_into(&mut peers[0]);
+    let mut config = config(0, peers, Generation::now());
+    config.timing.give_up = Duration::from_millis(300);
+    config.timing.heartbeat = Duration::from_millis(100);
+    let (_zero, _notices) = Node::new(Teller, config).listener(listener).start().await.unwrap();
+    let named: Vec<String> = (0..ROOM).map(|number| format!("127.0.0.1:{}", number + 1)).collect();
+    let mut hello = hello(1, 0, &named);
+    hello.who.algorithm = "teller".to_owned();
+    (hello.who.generation, hello.who.founders) = (Generation::now().number(), 2);
+    hello.heartbeat_ms = 100;
+    let mut stream = TcpStream::connect(&address).await.unwrap();
+    stream.write_all(&bytes(&Frame::<Never>::Hello(hello))).await.unwrap();
+    let met = answer(&mut stream).await;
+    assert!(matches!(met, Frame::Hello(_)), "{met:?}");
+    let ask = async || request_id(&address, wish("127.0.0.1:99"), Timing::default()).await;
+    let refused = ask().await.unwrap_err();
+    assert!(refused.to_string().contains("no id is left"), "they may be on their way: {refused}");
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    let place = ask().await.unwrap();
+    assert!((2..ROOM as u32).contains(&place.id.0), "{place:?}");
 }
 
 #[tokio::test]

@@ -14,7 +14,9 @@ use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
 use vorrang_algorithms::setup::Setup;
 use vorrang_erased::Population;
 use vorrang_protocol::{Group, NodeId, Order};
-use vorrang_sim::{Distribution, Fault, Faults, Network, Random, Report, Severity, Simulation};
+use vorrang_sim::{
+    Distribution, Fault, Faults, Network, Partition, Random, Report, Severity, Simulation,
+};
 use vorrang_testkit::seeds;
 
 use self::users::{MS, Resource, Users};
@@ -109,6 +111,34 @@ fn whatever_is_forgotten_numbers_grow() {
         entries += report.summary.entries();
     }
     assert!(entries > 100, "{entries}");
+}
+
+/// Nodes 3 and 4 are left of a group and then cut off, and its founders found another one. When all
+/// hear each other again, the older group gives way: numbers grow, and all who ask enter.
+#[test]
+fn of_two_groups_that_meet_the_older_one_gives_way() {
+    for seed in seeds(30) {
+        let mut random = Random::new(seed);
+        let apart = Partition::new(&[vec![NodeId(3), NodeId(4)]]).unwrap();
+        let founders = (0..3).map(NodeId);
+        let crashes = (1..).zip(founders.clone()).map(|(at, id)| (at * 30 * MS, Fault::Crash(id)));
+        let restarts = founders.map(|id| (150 * MS + random.below(MS), Fault::Restart(id)));
+        let mut script: Vec<(u64, Fault)> = crashes.chain(restarts).collect();
+        script.push((140 * MS, Fault::Partition(apart.clone())));
+        script.push((200 * MS + random.below(200 * MS), Fault::Heal(apart)));
+        script.sort_by_key(|it| it.0);
+        let faults = Faults::default().script(script);
+        let report = run((5, 3), Distribution::Constant(MS), faults, true, seed);
+        assert!(report.is_safe(), "{seed}: {:?}", report.first_violation);
+        assert!(report.is_quiescent(), "{seed}: {report:#?}");
+        let Resource { entered, .. } = &report.summary;
+        let of = |from_ms: u64, to_ms: u64, ids: [u32; 2]| {
+            let within = |it: &&(u64, NodeId)| (from_ms * MS..to_ms * MS).contains(&it.0);
+            entered.iter().filter(within).any(|it| ids.contains(&it.1.0))
+        };
+        assert!(of(160, 200, [0, 1]) && of(160, 200, [3, 4]), "{seed}: two groups: {entered:?}");
+        assert!(of(420, 600, [0, 1]) && of(420, 600, [3, 4]), "{seed}: one group: {entered:?}");
+    }
 }
 
 /// With stable storage all may crash at once, founders and whoever has joined, and come back in any

@@ -107,6 +107,13 @@ where
         }
     }
 
+    fn is_status(&self) -> bool {
+        match self {
+            Self::Views(message) => message.is_status(),
+            Self::Within { .. } => false,
+        }
+    }
+
     fn kind_name(&self) -> &'static str {
         match self {
             Self::Views(message) => message.kind_name(),

@@ -451,9 +451,7 @@ impl<P: Exclusive> Protocol for Locks<P> {
     }
 
     fn group_view(&self) -> Option<GroupView> {
-        let view = self.views.view();
-        let members = view.nodes().collect();
-        Some(GroupView { view: view.id, is_in: self.views.is_inside(), members })
+        Some(self.views.group_view())
     }
 
     fn group_health(&self) -> Option<GroupHealth> {

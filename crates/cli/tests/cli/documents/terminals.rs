@@ -6,13 +6,14 @@
 //! and continued.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::mpsc::TryRecvError;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::discovery::multicast;
-use crate::support::PATIENCE;
 use crate::support::node::{Node, addresses, signal, undisturbed};
+use crate::support::{Folder, PATIENCE};
 
 use super::fences::{Kind, fences};
 use super::quotes::is_like;
@@ -77,7 +78,7 @@ pub(super) fn mistake(page: &Page) -> Option<String> {
     for session in sessions(&page.text) {
         // A port that was free may be taken before a process listens on it.
         let ended = (0..3)
-            .map(|_| play(&session))
+            .map(|_| play(&session, &Folder::new("terminals")))
             .find(|it| !matches!(it, Err((_, why)) if why.contains("in use")));
         if let Some(Err((line, why))) = ended {
             return Some(format!("{}:{line}: {why}", page.path));
@@ -86,8 +87,8 @@ pub(super) fn mistake(page: &Page) -> Option<String> {
     None
 }
 
-/// Does what is typed, and waits for what is printed before anything else is typed.
-fn play(session: &[Step<'_>]) -> Result<(), (usize, String)> {
+/// Does what is typed, in this folder, and waits for what is printed before anything else is typed.
+fn play(session: &[Step<'_>], folder: &Folder) -> Result<(), (usize, String)> {
     let commands = session.iter().filter_map(|(_, _, act)| match act {
         Act::Typed(text) => Some(*text),
         Act::Printed(_) => None,
@@ -109,7 +110,8 @@ fn play(session: &[Step<'_>]) -> Result<(), (usize, String)> {
         wait(&nodes, &mut printed)?;
         if text.starts_with("vorrang ") {
             let patient = if text.contains("--on-views") { PATIENT } else { "" };
-            let command = shell(&format!("exec {} {patient}", elsewhere(text)));
+            let mut command = shell(&format!("exec {} {patient}", elsewhere(text)));
+            command.current_dir(folder);
             nodes.insert(*terminal, Node::of(undisturbed(&command)));
             continue;
         }
@@ -184,4 +186,17 @@ fn terminals_that_do_something_else_are_found() {
     assert_eq!(mistake(&page("left")), None);
     let found = mistake(&page("right")).expect("it leaves");
     assert!(found.starts_with("page.md:7: 'right' is not printed"), "{found}");
+}
+
+/// What processes leave behind is gone with the terminals.
+#[test]
+fn terminals_write_nothing_where_the_tests_are_run() {
+    let page = Page {
+        path: "page.md".to_owned(),
+        text: "```sh terminals\nvorrang node --on-views --data left-behind --id 0 --peers \
+               127.0.0.1:7000\n```\n```console terminals\n1  view \u{2026} {0}\n1> quit\n1  left\n```\n"
+            .to_owned(),
+    };
+    assert_eq!(mistake(&page), None);
+    assert!(!Path::new("left-behind").exists());
 }

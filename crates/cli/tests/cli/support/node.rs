@@ -138,6 +138,9 @@ pub(crate) fn undisturbed(command: &Command) -> Command {
         env.arg("--default-signal=HUP,INT,QUIT,TERM");
     }
     env.arg(command.get_program()).args(command.get_args());
+    if let Some(folder) = command.get_current_dir() {
+        env.current_dir(folder);
+    }
     for (key, value) in command.get_envs() {
         match value {
             Some(value) => env.env(key, value),

@@ -215,13 +215,14 @@ pub(super) fn messages(setup: &Setup, lasts: Duration) -> u128 {
 impl Scenario {
     /// When everyone must have noticed all that happens to nodes and links.
     pub(crate) fn noticed(&self) -> Duration {
-        let Some(last_ns) = self.environment.faults.as_ref().and_then(Faults::last_ns) else {
-            return Duration::ZERO;
-        };
+        let Some(faults) = &self.environment.faults else { return Duration::ZERO };
+        let Some(last_ns) = faults.last_ns() else { return Duration::ZERO };
         // In the exponential distribution, one in ten million million takes longer.
         let mean_ns = self.environment.latency.mean_ns() as u64;
         let longest = jitter(&self.environment.latency)
             .map_or(Duration::from_nanos(mean_ns.saturating_mul(30)), |it| it.longest);
+        // What was sent before the last crash may be heard long after it.
+        let longest = Duration::from_nanos(faults.longest_ns(longest.as_nanos() as u64));
         // On a real network that is no worse than it seems, a margin is soon long enough.
         let mistakes = if self.is_real { Some(3) } else { self.allowed() };
         // A node that was cut off or down, and is heard again, lengthens margins like a mistake.
