@@ -37,8 +37,8 @@ const MOST_NODES: u32 = 100;
 /// have won), other. A crash is between two events and permanent; a crashed node need not be
 /// served. Under ON VIEWS a node crashes in any of its roles while the lock runs inside views
 /// (`vorrang run --on-views`), in a table of many algorithms at a few moments of every kind, for
-/// one
-/// algorithm between any two events of the node; --on-views fills the whole table with such runs.
+/// one algorithm between any two events of the node; --on-views fills the whole table with such
+/// runs. Under UNPLUG all cables of a device on a bus are pulled out (bus-reset).
 ///
 /// One algorithm alone is shown with a line for every kind of message. --witness shows a shortest
 /// run to the worst outcome of a fault, and the command that repeats it.

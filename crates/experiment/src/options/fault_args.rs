@@ -116,6 +116,19 @@ pub enum SingleFault {
     Delay(u64),
     /// The node crashes at this time, in nanoseconds.
     Crash(NodeId, u64),
+    /// All cables of the device are pulled out at this time: told to the election, not to the
+    /// network.
+    Unplug(NodeId, u64),
+}
+
+impl SingleFault {
+    /// Instead of a crash, the cables of that node.
+    pub(crate) const fn unplugged(self) -> Option<Self> {
+        match self {
+            Self::Crash(node, at_ns) => Some(Self::Unplug(node, at_ns)),
+            Self::Lose(_) | Self::Double { .. } | Self::Delay(_) | Self::Unplug(..) => None,
+        }
+    }
 }
 
 impl From<SingleFault> for FaultArgs {
@@ -129,6 +142,7 @@ impl From<SingleFault> for FaultArgs {
             }
             SingleFault::Delay(number) => args.delay.push(number),
             SingleFault::Crash(node, at_ns) => args.crash.push((Whom::Node(node), at_ns)),
+            SingleFault::Unplug(..) => {}
         }
         args
     }

@@ -17,6 +17,8 @@ pub(super) struct FaultFreeRun<'a> {
     pub(super) nodes: u32,
     /// Whether messages may overtake each other, so that a copy may be late.
     pub(super) any_order: bool,
+    /// Whether there are cables that can be pulled out.
+    pub(super) has_cables: bool,
 }
 
 /// Every fault that can strike a run, each with what it is called. Those of one kind are next to
@@ -41,6 +43,10 @@ pub(super) fn all(run: &FaultFreeRun<'_>) -> Vec<(Fault, SingleFault)> {
     }
     of_all(|kind, number| (Fault::Reorder(Some(kind)), SingleFault::Delay(number)));
     let crashes = crashes(run);
+    if run.has_cables {
+        let instead = |(_, crash): &(Role, SingleFault)| crash.unplugged();
+        points.extend(crashes.iter().filter_map(instead).map(|it| (Fault::Unplug, it)));
+    }
     points.extend(crashes.into_iter().map(|(role, mishap)| (Fault::Crash(role), mishap)));
     points
 }
@@ -90,9 +96,10 @@ pub(super) fn own_crashes(run: &FaultFreeRun<'_>) -> Vec<(Role, SingleFault)> {
     }
     points.sort_by_key(|(_, crash)| match crash {
         SingleFault::Crash(node, at_ns) => (*node, *at_ns),
-        SingleFault::Lose(_) | SingleFault::Double { .. } | SingleFault::Delay(_) => {
-            (NodeId::default(), 0)
-        }
+        SingleFault::Lose(_)
+        | SingleFault::Double { .. }
+        | SingleFault::Delay(_)
+        | SingleFault::Unplug(..) => (NodeId::default(), 0),
     });
     points
 }

@@ -11,8 +11,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::discovery::multicast;
-use crate::support::PATIENCE;
 use crate::support::node::{Node, addresses, signal, undisturbed};
+use crate::support::{Folder, PATIENCE};
 
 use super::fences::{Kind, fences};
 use super::quotes::is_like;
@@ -86,8 +86,11 @@ pub(super) fn mistake(page: &Page) -> Option<String> {
     None
 }
 
-/// Does what is typed, and waits for what is printed before anything else is typed.
+/// Does what is typed, and waits for what is printed before anything else is typed. The processes of
+/// a session share a folder, which is empty when it begins.
 fn play(session: &[Step<'_>]) -> Result<(), (usize, String)> {
+    let folder = Folder::new("terminals");
+    let inside = folder.path("");
     let commands = session.iter().filter_map(|(_, _, act)| match act {
         Act::Typed(text) => Some(*text),
         Act::Printed(_) => None,
@@ -109,7 +112,7 @@ fn play(session: &[Step<'_>]) -> Result<(), (usize, String)> {
         wait(&nodes, &mut printed)?;
         if text.starts_with("vorrang ") {
             let patient = if text.contains("--on-views") { PATIENT } else { "" };
-            let command = shell(&format!("exec {} {patient}", elsewhere(text)));
+            let command = shell(&format!("cd '{inside}' && exec {} {patient}", elsewhere(text)));
             nodes.insert(*terminal, Node::of(undisturbed(&command)));
             continue;
         }
