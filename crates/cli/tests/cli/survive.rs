@@ -179,6 +179,10 @@ fn a_bus_survives_that_any_device_is_unplugged() {
     assert_eq!(bus["verdict"], "fine", "{bus:#}");
     assert!(bus["tried"].as_u64() > Some(50), "{bus:#}");
     assert_eq!(verdict(&rows, "bus-reset", "crash-other"), "stuck", "they do not stand that");
+    for row in &rows {
+        let what = row["what"].as_str().unwrap_or_default();
+        assert!(!what.contains("assumes"), "that is on its card: {what}");
+    }
     assert_eq!(bully["absent"], "no cables that come and go");
     let (_, table, _) = run(&args);
     assert!(table.contains("  UNPLUG\n") && table.contains("a device are pulled out"), "{table}");

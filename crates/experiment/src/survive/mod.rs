@@ -344,7 +344,7 @@ impl Trials {
             Err(failure) => failure.to_string(),
         };
         // Its assumptions are on its card.
-        let what = match what.split_once(&format!("; {name} assumes that ")) {
+        let what = match what.split_once(&format!("; {name} assumes ")) {
             Some((what, _)) => what.to_owned(),
             None => what,
         };
