@@ -33,7 +33,11 @@ pub(crate) fn legend(rows: &[Row]) -> String {
         text += "; of an election or a wave, one that began it, would have come to lead, or \
                  neither";
     }
-    text + ".\n" + &not_tried(rows)
+    text += ".";
+    if rows.iter().any(|row| row.cell(Fault::Unplug).is_some_and(|cell| cell.tries() > 0)) {
+        text += " UNPLUG: all cables of a device are pulled out, between any two events.";
+    }
+    text + "\n" + &not_tried(rows)
 }
 
 /// Which kinds of messages nothing has struck.
@@ -68,13 +72,16 @@ const fn heading(fault: Fault) -> &'static str {
         Fault::Crash(Role::Initiator) => "INITIATOR",
         Fault::Crash(Role::Leader) => "LEADER",
         Fault::OnViews => "ON VIEWS",
+        Fault::Unplug => "UNPLUG",
     }
 }
 
 /// The rows of one problem.
 pub(crate) fn table(rows: &[&Row], as_markdown: bool) -> String {
     let Some(first) = rows.first() else { return String::new() };
-    let columns = Fault::columns(first.entry.algorithm.roles());
+    let mut columns = Fault::columns(first.entry.algorithm.roles());
+    let is_tried = |row: &&Row, fault| row.cell(fault).is_some_and(|cell| cell.tries() > 0);
+    columns.retain(|&fault| fault != Fault::Unplug || rows.iter().any(|row| is_tried(row, fault)));
     let mut cells = vec![vec!["ALGORITHM".to_owned()]];
     cells[0].extend(columns.iter().map(|&fault| heading(fault).to_owned()));
     for row in rows {

@@ -54,3 +54,31 @@ impl Pace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use vorrang_protocol::show_duration_ns;
+
+    use super::*;
+
+    #[test]
+    fn the_help_of_within_has_the_defaults_over_a_network() {
+        let mut takes = vorrang_catalogue::abouts();
+        takes.retain(|about| about.takes.contains(&Parameter::Within));
+        let of = |time: Duration| -> Vec<&str> {
+            let those = takes.iter().filter(|about| within_if_real(about) == Some(time));
+            those.map(|about| about.name).collect()
+        };
+        let (timely, soon) = (of(TIMELY_ENOUGH), of(SOON_ENOUGH));
+        assert_eq!(timely.len() + soon.len(), takes.len(), "each has a default");
+        let [others @ .., last] = &soon[..] else { panic!("there are some") };
+        let shown = |time: Duration| show_duration_ns(time.as_nanos() as u64);
+        let said = format!(
+            "over a network {}, and {} of {} and {last},",
+            shown(TIMELY_ENOUGH),
+            shown(SOON_ENOUGH),
+            others.join(", ")
+        );
+        assert!(Parameter::Within.what().contains(&said), "{said}");
+    }
+}

@@ -10,6 +10,7 @@ use vorrang_erased::MAX_INTEGER;
 
 use crate::error::NetError;
 use crate::hello::MAX_NAME_LEN;
+use crate::meaning::Service;
 
 /// The identity of a node, and its group.
 #[derive(Clone, Debug)]
@@ -44,6 +45,8 @@ pub struct Config {
     /// refused with a reason instead of waiting for ever
     /// ([`CommandError::Hopeless`](crate::CommandError)).
     pub needs: Needs,
+    /// What the machine does for its application.
+    pub service: Service,
     /// Whether those who belong to the group are known from the beginning.
     pub membership: Membership,
 }
@@ -63,6 +66,7 @@ impl Config {
             listen: None,
             limits: Limits::default(),
             needs: Needs::default(),
+            service: Service::default(),
             membership: Membership::Fixed,
         }
     }

@@ -4,10 +4,11 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
-use vorrang_protocol::{GroupView, Needs, NodeId, Prospect};
+use vorrang_protocol::{GroupView, NodeId};
 
 use crate::config::Limits;
 use crate::hello::{Refusal, Refuser};
+use crate::meaning::Meaning;
 
 /// Where events are logged, each once. A program that shows them by itself turns it off.
 pub const EVENT_TARGET: &str = "vorrang_net::event";
@@ -261,13 +262,11 @@ impl fmt::Display for Event {
             Self::Missing { peer, since, means } => {
                 let since = since.as_secs_f64();
                 write!(f, "node {peer} has not answered for {since:.1} s")?;
-                let doubtful = "until it is back, requests may have to wait for it";
-                means.conclude(f, doubtful, "until it is back, no request is granted")
+                means.until_back(f)
             }
             Self::Gone { peer, why, means } => {
                 write!(f, "node {peer} {why}")?;
-                let hopeless = "no request can be granted any more";
-                means.conclude(f, "requests may wait for ever", hopeless)
+                means.for_ever(f)
             }
             Self::Undelivered { peer } => undelivered(*peer, f),
             Self::Doubt { why } | Self::NoMajority { why } => f.write_str(why),
@@ -409,49 +408,6 @@ impl fmt::Display for More {
         match self.0 {
             0 => Ok(()),
             more => write!(f, " (and {more} more of the kind)"),
-        }
-    }
-}
-
-/// The meaning of absent nodes.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Meaning {
-    /// The algorithm.
-    pub algorithm: String,
-    /// The nodes that its requests need.
-    pub needs: Needs,
-    /// So this becomes of them.
-    pub prospect: Prospect,
-    /// Whether a request of a node that is gone may still be granted.
-    pub grants_gone: bool,
-}
-
-impl Meaning {
-    /// Goes on with what becomes of requests, in these words if they may have to wait or will.
-    fn conclude(&self, f: &mut fmt::Formatter<'_>, doubtful: &str, hopeless: &str) -> fmt::Result {
-        let ending = match self.prospect {
-            Prospect::Fine => return write!(f, "; {self}"),
-            Prospect::Doubtful => doubtful,
-            Prospect::Hopeless => hopeless,
-        };
-        write!(f, ", and {self}: {ending}")
-    }
-}
-
-impl fmt::Display for Meaning {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { algorithm, needs, prospect, grants_gone } = self;
-        if *grants_gone {
-            return write!(f, "{algorithm} may grant it to the process that is gone");
-        }
-        match (needs, prospect) {
-            (_, Prospect::Fine) => write!(f, "{algorithm} goes on without it"),
-            (Needs::AllBut(0), _) => write!(f, "{algorithm} needs an answer of every node"),
-            (Needs::AllBut(many), _) => {
-                write!(f, "{algorithm} tolerates the loss of {many} nodes and not of more")
-            }
-            (Needs::One(it), _) => write!(f, "{algorithm} needs node {it} for every request"),
-            (Needs::Anyone | Needs::Nobody, _) => write!(f, "{algorithm} may need it"),
         }
     }
 }

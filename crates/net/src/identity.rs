@@ -48,6 +48,7 @@ impl Identity {
             listen: _,
             limits: _,
             needs: _,
+            service: _,
             membership: _,
         } = config;
         Self {

@@ -105,6 +105,8 @@ pub(crate) struct MachineReport {
     pub(crate) received: Vec<(&'static str, u64)>,
     /// Whether others may still need it.
     pub(crate) owes: bool,
+    /// Whether a timer is set, so that something may come of it without a message.
+    pub(crate) awaits_timer: bool,
     /// The machine's variables.
     pub(crate) machine: NodeState,
 }
@@ -449,7 +451,9 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
         let by_kind = |counts: &[u64]| kinds.iter().copied().zip(counts.to_vec()).collect();
         let IoState { sent, received, .. } = &self.inside;
         let (machine, owes) = (self.machine.state(), self.machine.has_obligations());
-        MachineReport { sent: by_kind(sent), received: by_kind(received), owes, machine }
+        let awaits_timer = self.inside.timers.next().is_some();
+        let (sent, received) = (by_kind(sent), by_kind(received));
+        MachineReport { sent, received, owes, awaits_timer, machine }
     }
 
     fn group_view(&self) -> Option<GroupView> {

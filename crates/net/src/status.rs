@@ -45,6 +45,9 @@ pub struct Status {
     /// Whether others may still need this node for what its application has asked: if it left now,
     /// something could be lost.
     pub owes: bool,
+    /// Whether the machine has set a timer, so that something may come of it without a message.
+    #[serde(skip)]
+    pub awaits_timer: bool,
     /// The machine's variables, under the names of the algorithm's paper.
     pub machine: NodeState,
 }

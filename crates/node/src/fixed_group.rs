@@ -29,6 +29,7 @@ pub(crate) fn serve<Q: Hosted>(
         listen: node.listen.clone(),
         timing: node.timing(),
         needs,
+        service: Q::SERVICE,
         ..Config::new(id, node.peers.clone(), name)
     };
     // A process of a machine that stands it comes back without its memory; but what it then does

@@ -11,13 +11,15 @@ use vorrang_algorithms::mutex::{self, FencingToken, Mutex};
 use vorrang_algorithms::setup::Setup;
 use vorrang_algorithms::wave::Wave;
 use vorrang_catalogue::Catalogued;
-use vorrang_net::Steps;
+use vorrang_net::{Service, Steps};
 use vorrang_protocol::{Needs, Refused};
 
 /// A problem whose nodes can be run on a terminal.
 pub(crate) trait Hosted: Catalogued {
     /// The commands on a terminal, a line each, with their meaning.
     const COMMANDS: &'static [(&'static str, &'static str)];
+    /// What its machines do, in the words of reports about absent nodes.
+    const SERVICE: Service = Service::Requests;
     /// The steps of a turn, if the problem has turns: then requests can be withdrawn, and a node
     /// that leaves the group releases its lock.
     fn steps() -> Option<Steps<Self::Command, Self::Notice>> {
@@ -99,6 +101,7 @@ impl Hosted for Mutex {
 }
 
 impl Hosted for Election {
+    const SERVICE: Service = Service::Elections;
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
         ("elect", "call for an election, as if there were no leader"),
         ("unplug 1, plug 1", "notice that the cable to node 1 is gone, or there (bus-reset)"),
@@ -110,6 +113,7 @@ impl Hosted for Election {
 }
 
 impl Hosted for Wave {
+    const SERVICE: Service = Service::Waves;
     const COMMANDS: &'static [(&'static str, &'static str)] =
         &[("start", "send a wave through the graph; only at the initiator, and once")];
 
@@ -128,6 +132,7 @@ impl Hosted for Detection {
 }
 
 impl Hosted for Multicast {
+    const SERVICE: Service = Service::Multicasts;
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
         ("cast TEXT", "multicast this to all members; so does any line that is no command"),
         ("leave", "leave when all have what was said here; the process stays; with --tries"),
@@ -164,10 +169,11 @@ impl Hosted for Multicast {
         }
     }
 
-    /// A sender waits for every member, or, with `--tries`, for no silent one: which of them are
-    /// needed cannot be said beforehand.
-    fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {
-        Needs::Anyone
+    /// A sender waits for every member once its window is full, unless it keeps a history in its
+    /// place or takes a silent member for crashed.
+    fn needs(_: &'static Card<Self>, setup: &Setup) -> Needs {
+        let waits = setup.tries.is_none() && setup.history.is_none();
+        if waits { Needs::Anyone } else { Needs::Nobody }
     }
 }
 

@@ -207,6 +207,7 @@ mod tests {
             sent: Vec::new(),
             received: Vec::new(),
             owes: false,
+            awaits_timer: false,
             machine: NodeState::new(),
         }
     }

@@ -29,8 +29,9 @@ use crate::views_options::OnViewsArgs;
 ///   quit       leave the group; end of input does the same, unless --stay
 ///
 /// With --algorithm ack, nack or srm, every other line is multicast to all. A node that leaves then
-/// waits until all members have its messages. Members are not removed from a group yet: the others
-/// wait for one that is gone, and once their window is full they can only be stopped.
+/// waits until all members have its messages. A sender whose window is full waits for a member that
+/// is gone, unless --tries says when to take one for crashed: then a member that is started again
+/// comes back, as a new incarnation, and leave and join are commands.
 ///
 /// With --algorithm virtual-synchrony, every other line is multicast to all members of the view,
 /// and leave and join are commands: the process stays when its node has left. A member that is

@@ -388,6 +388,7 @@ mod tests {
         let mut shown = format!("{:?}", middle.state());
         assert!(shown.contains("unplugged"), "{shown}");
         assert_eq!(does(&mut middle, UNPLUG(0)), ["bus reset 3", "node 1 leads"], "alone");
+        assert_eq!(middle.state().get("parent"), Some(&vorrang_protocol::StateValue::Nothing));
         assert_eq!(
             does(&mut middle, PLUG(2)),
             ["bus reset 4", "2 BUS_RESET(4)", "2 BE_MY_PARENT(4)"]

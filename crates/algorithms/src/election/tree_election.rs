@@ -327,6 +327,12 @@ impl TreeElection {
         Some(self.port(place))
     }
 
+    /// The parent of a node that knows who leads; none of the root. All others have asked it.
+    fn parent(&self) -> Option<NodeId> {
+        let mut all = self.links.iter().zip(&self.asked);
+        all.find(|(_, asked)| **asked != self.reset).map(|(&peer, _)| peer)
+    }
+
     /// What is known of a port, in the words of the standard.
     fn port(&self, place: usize) -> &'static str {
         let (peer, has_asked) = (self.links[place], self.asked[place] == self.reset);
@@ -335,7 +341,6 @@ impl TreeElection {
             Phase::Asks(parent) if parent == peer => "asked",
             Phase::Contends(other) if other == peer => "contention",
             Phase::Child(parent) if parent == peer => "parent",
-            // Nobody else can be: all others have asked it.
             Phase::Done if !has_asked => "parent",
             Phase::Listens
             | Phase::Gathers
@@ -407,7 +412,7 @@ impl TreeElection {
             Phase::Asks(peer) => ("asks", Some(peer)),
             Phase::Child(peer) => ("child", Some(peer)),
             Phase::Contends(peer) => ("contends", Some(peer)),
-            Phase::Done => ("done", None),
+            Phase::Done => ("done", self.parent()),
         };
         let asked = self.links.iter().zip(&self.asked).filter(|(_, reset)| **reset > 0);
         NodeState::new()
@@ -650,8 +655,13 @@ mod tests {
         assert_eq!(ports(&contends), ["child", "contention", "child"]);
         is_asked(&mut contends, 2, 1, 0);
         assert_eq!(ports(&contends), ["child"; 3], "the root has no parent");
+        let parent = |node: &TreeElection| node.state().get("parent").cloned();
+        let two = Some(StateValue::Node(NodeId(2)));
+        assert_eq!(parent(&contends), Some(StateValue::Nothing), "the root has none");
+        assert_eq!(parent(&centre), two);
         is_told(&mut centre, 2, 1, 2);
         assert_eq!(ports(&centre), ["child", "parent", "child"]);
+        assert_eq!(parent(&centre), two, "still, as it knows the root");
         resets(&mut centre);
         assert_eq!(ports(&centre), ["unknown"; 3], "after a reset");
         let shown = alloc::format!("{:?}", centre.state());

@@ -201,7 +201,8 @@ const fn is_first(incarnation: &u64) -> bool {
     *incarnation == 0
 }
 
-/// A member in an incarnation: 1, 1'2, or 1' where incarnations are not counted.
+/// A member in an incarnation: 1, 1'2, or 1'…417, by the last digits of its clock where
+/// incarnations are not counted.
 struct Speaker(NodeId, u64);
 
 impl fmt::Display for Speaker {
@@ -210,7 +211,7 @@ impl fmt::Display for Speaker {
         match membership::counted(*incarnation) {
             Some(0) => write!(f, "{id}"),
             Some(count) => write!(f, "{id}'{count}"),
-            None => write!(f, "{id}'"),
+            None => write!(f, "{id}'…{:03}", incarnation % 1000),
         }
     }
 }
@@ -260,6 +261,7 @@ mod tests {
             |incarnation| Notice::Begins { from: NodeId(1), incarnation, number: 5 }.to_string();
         assert_eq!(begins(0), "begins with 1/5");
         assert_eq!(begins(3 << 32), "begins with 1'3/5");
-        assert_eq!(begins(1_800_000_000_000_000), "begins with 1'/5", "named by a clock");
+        assert_eq!(begins(1_800_000_000_000_042), "begins with 1'…042/5", "named by a clock");
+        assert_eq!(begins(1_800_000_000_000_107), "begins with 1'…107/5", "the next one");
     }
 }

@@ -39,7 +39,7 @@ const MOST_NODES: u32 = 100;
 /// in any of its roles, comes up again before it is missed, stands still for longer than that, or
 /// loses a link in one direction or both: in a table of many algorithms at a few moments of every
 /// kind, for one algorithm between any two events of the node. --on-views fills the whole table
-/// with runs on views.
+/// with runs on views. Under UNPLUG all cables of a device on a bus are pulled out (bus-reset).
 ///
 /// One algorithm alone is shown with a line for every kind of message. --witness shows a shortest
 /// run to the worst outcome of a fault, and the command that repeats it.

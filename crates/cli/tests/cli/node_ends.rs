@@ -145,6 +145,24 @@ fn one_of_five_is_stopped_and_the_others_say_what_they_cannot_do_any_more() {
     assert!(nodes[1].hear().ends_with("this request can never be granted"));
 }
 
+/// A multicast is no request, and whoever takes the silent for crashed needs none of them.
+#[test]
+fn an_absence_is_told_in_the_words_of_the_problem() {
+    for (line, told) in [
+        ("nack --tries 3", "has left for good; nack goes on without it"),
+        ("nack --history 5", "has left for good; nack goes on without it"),
+        ("nack", "has left for good, and nack may need it: multicasts may wait for ever"),
+        ("echo", "and echo needs an answer of every node: no wave can end any more"),
+        ("tree-election", "needs an answer of every node: no election can end any more"),
+    ] {
+        let words: Vec<&str> = ["--algorithm"].into_iter().chain(line.split(' ')).collect();
+        let mut nodes = group(2, &words);
+        signal(&nodes[1], "TERM");
+        assert_eq!(last_words(&mut nodes[1]).0, Some(0));
+        nodes[0].until_told(told);
+    }
+}
+
 #[test]
 fn a_node_that_has_met_nobody_can_be_stopped() {
     let peers = addresses(2);

@@ -143,7 +143,7 @@ fn every_algorithm_has_a_row_and_every_fault_a_cell() {
             "mutex" => {
                 &["crash-idle", "crash-waiting", "crash-holder", "crash-coordinator", "on-views"]
             }
-            "election" => &["crash-other", "crash-initiator", "crash-leader"],
+            "election" => &["crash-other", "crash-initiator", "crash-leader", "unplug"],
             "detection" => &["crash-other"],
             "group" => &["crash-other", "crash-leader"],
             _ => &["crash-other", "crash-initiator"],
@@ -159,6 +159,31 @@ fn every_algorithm_has_a_row_and_every_fault_a_cell() {
     assert_eq!(verdict(&rows, "bully", "lose"), "unsafe");
     assert_eq!(verdict(&rows, "bully", "crash-leader"), "fine", "it is made for that");
     assert_eq!(verdict(&rows, "echo", "lose"), "stuck");
+}
+
+/// A device on a bus does not crash, it is unplugged, at any moment of an election; other elections
+/// have no cables.
+#[test]
+fn a_bus_survives_that_any_device_is_unplugged() {
+    let args = ["survive", "--nodes", "4", "--seeds", "1", "--algorithms", "bus-reset,bully"];
+    let rows = rows(&args);
+    let of = |name: &str| {
+        let is_it = |row: &&Value| row["algorithm"] == name && row["fault"] == "unplug";
+        rows.iter().find(is_it).expect("a row")
+    };
+    let (bus, bully) = (of("bus-reset"), of("bully"));
+    assert_eq!(bus["verdict"], "fine", "{bus:#}");
+    assert!(bus["tried"].as_u64() > Some(50), "{bus:#}");
+    assert_eq!(verdict(&rows, "bus-reset", "crash-other"), "stuck", "they do not stand that");
+    for row in &rows {
+        let what = row["what"].as_str().unwrap_or_default();
+        assert!(!what.contains("assumes"), "that is on its card: {what}");
+    }
+    assert_eq!(bully["absent"], "no cables that come and go");
+    let (_, table, _) = run(&args);
+    assert!(table.contains("  UNPLUG\n") && table.contains("a device are pulled out"), "{table}");
+    let (_, without, _) = run(&[&SMALL[..], &["--algorithms", "bully"]].concat());
+    assert!(!without.contains("UNPLUG"), "{without}");
 }
 
 /// Whoever crashes, whatever it was doing, the others go on; and a lost message is made up for.

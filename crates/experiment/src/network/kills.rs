@@ -209,5 +209,18 @@ pub(super) fn counts<P: Protocol>(
     scene.between().faults.as_ref()?;
     let count = |what: &What<P>| records.iter().filter(|it| it.what == *what).count() as u64;
     let (crashes, restarts) = (count(&What::Crash), count(&What::Restart));
-    Some(FaultCounts { crashes, restarts, ..FaultCounts::default() })
+    let to_the_dead = unheard(records);
+    Some(FaultCounts { crashes, restarts, to_the_dead, ..FaultCounts::default() })
+}
+
+/// How many messages to nodes that were killed these are not known to have handled. What a killed
+/// node did after it was last heard is unknown, so these are all that can have come too late.
+fn unheard<P: Protocol>(records: &[Record<P>]) -> u64 {
+    let crashed: BTreeSet<NodeId> =
+        records.iter().filter(|it| it.what == What::Crash).map(|it| it.node).collect();
+    let among =
+        |is_one: &dyn Fn(&Record<P>) -> bool| records.iter().filter(|it| is_one(it)).count();
+    let sent = among(&|it| matches!(&it.what, What::Send { to, .. } if crashed.contains(to)));
+    let heard = among(&|it| crashed.contains(&it.node) && matches!(it.what, What::Receive { .. }));
+    sent.saturating_sub(heard) as u64
 }

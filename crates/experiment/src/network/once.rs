@@ -172,7 +172,7 @@ async fn tell_processes<C: ToString>(
         // Messages to a crashed node are never handled: waits as long as the run would take in a
         // simulation, or until nothing happens any more.
         Until::Quiet | Until::Told => match scene.ends_ns() {
-            u64::MAX => fall_silent(&mut group).await?,
+            u64::MAX => fall_silent(&mut group, commands.until, kills::patience(scene)).await?,
             ends_ns => sleep(Duration::from_nanos(ends_ns).saturating_sub(begun.elapsed())).await,
         },
     }
@@ -239,17 +239,27 @@ async fn tell_later<C: ToString>(
     }
 }
 
-/// Waits until no message has been sent or handled for a while.
-async fn fall_silent(group: &mut Processes) -> Result<(), Failure> {
+/// Waits until no message has been sent or handled for a while. Whoever elects comes to rest by
+/// itself, so a timer that is set is waited for as well: a message to a crashed node is perhaps not
+/// the last. Others may repeat theirs for ever, at growing intervals.
+async fn fall_silent(
+    group: &mut Processes,
+    until: Until,
+    patience: Duration,
+) -> Result<(), Failure> {
     const A_WHILE: Duration = Duration::from_millis(300);
-    let mut last = group.counts().await?;
+    let (mut last, mut since) = (group.counts().await?, Instant::now());
     loop {
         sleep(A_WHILE).await;
         let counts = group.counts().await?;
-        if counts == last {
+        if counts != last {
+            (last, since) = (counts, Instant::now());
+            continue;
+        }
+        let is_due = until == Until::Told && since.elapsed() < patience;
+        if !(is_due && group.await_timers().await?) {
             return Ok(());
         }
-        last = counts;
     }
 }
 

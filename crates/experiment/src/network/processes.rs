@@ -13,7 +13,7 @@ use vorrang_protocol::NodeId;
 use vorrang_trace::Line;
 
 use super::lock::Nodes;
-use super::worker::WorkerSetup;
+use super::worker::{TIMERS_SET, WorkerSetup};
 use super::{Counted, News};
 use crate::failure::Failure;
 
@@ -185,6 +185,20 @@ impl Processes {
         worker.say(&orders).await?;
         let address = worker.answer(id).await?;
         Ok((worker, address))
+    }
+
+    /// Whether one of those that are up has set a timer.
+    pub(super) async fn await_timers(&mut self) -> Result<bool, Failure> {
+        for (id, worker) in (0..).map(NodeId).zip(&mut self.workers) {
+            if worker.is_killed {
+                continue;
+            }
+            worker.say("timers").await?;
+            if worker.answer(id).await? == TIMERS_SET {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Where all listen, with commas.

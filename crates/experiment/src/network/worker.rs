@@ -14,6 +14,8 @@
 //!                             ←   failed WHY     it cannot go on
 //! counts                      →
 //!                             ←   counts SENT RECEIVED
+//! timers                      →
+//!                             ←   timers set     or: timers none
 //!                             ←   record …       one of its records, if it is to tell them at once
 //!                             ←   clock NS       and it has told all up to then
 //! quit                        →
@@ -48,6 +50,9 @@ use vorrang_trace::Record;
 use super::turns::Turns;
 use super::{Future, News};
 use crate::failure::Failure;
+
+/// The answer of a worker whose machine may yet do something by itself.
+pub(super) const TIMERS_SET: &str = "timers set";
 
 /// The set-up of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -272,6 +277,10 @@ where
                     let sent: u64 = status.links.iter().map(|link| link.sent).sum();
                     let received: u64 = status.links.iter().map(|link| link.received).sum();
                     say(&format!("counts {sent} {received}"))?;
+                }
+                Some("timers") => {
+                    let status = handle.status().await.map_err(stopped)?;
+                    say(if status.awaits_timer { TIMERS_SET } else { "timers none" })?;
                 }
                 Some(command) => {
                     let command = command.parse().map_err(Failure::Usage)?;

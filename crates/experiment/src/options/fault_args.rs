@@ -122,6 +122,25 @@ pub enum SingleFault {
     Pause(NodeId, u64, u64),
     /// A link is cut from one time to another.
     Cut(Link, u64, u64),
+    /// All cables of the device are pulled out at this time: told to the election, not to the
+    /// network.
+    Unplug(NodeId, u64),
+}
+
+impl SingleFault {
+    /// Instead of a crash, the cables of that node.
+    pub(crate) const fn unplugged(self) -> Option<Self> {
+        match self {
+            Self::Crash(node, at_ns) => Some(Self::Unplug(node, at_ns)),
+            Self::Lose(_)
+            | Self::Double { .. }
+            | Self::Delay(_)
+            | Self::Replace(..)
+            | Self::Pause(..)
+            | Self::Cut(..)
+            | Self::Unplug(..) => None,
+        }
+    }
 }
 
 impl From<SingleFault> for FaultArgs {
@@ -146,6 +165,7 @@ impl From<SingleFault> for FaultArgs {
             SingleFault::Cut(what, from_ns, to_ns) => {
                 args.cut.push(During { what, from_ns, to_ns: Some(to_ns) });
             }
+            SingleFault::Unplug(..) => {}
         }
         args
     }

@@ -19,7 +19,8 @@ const fn matters(fault: Fault) -> bool {
         | Fault::Lose(_)
         | Fault::Duplicate(_)
         | Fault::Reorder(_)
-        | Fault::OnViews => false,
+        | Fault::OnViews
+        | Fault::Unplug => false,
     }
 }
 

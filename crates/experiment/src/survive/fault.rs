@@ -17,6 +17,8 @@ pub enum Fault {
     Crash(Role),
     /// A crash in any role, on views; or instead, another incarnation, a pause, a broken link.
     OnViews,
+    /// All cables of a device are pulled out.
+    Unplug,
 }
 
 impl Fault {
@@ -28,8 +30,14 @@ impl Fault {
     pub fn columns(roles: &[Role]) -> Vec<Self> {
         let of_messages = Self::OF_MESSAGES.into_iter().map(|fault| fault(None));
         let crashes = roles.iter().map(|&role| Self::Crash(role));
-        let on_views = roles.contains(&Role::Holder).then_some(Self::OnViews);
-        of_messages.chain(crashes).chain(on_views).collect()
+        of_messages.chain(crashes).chain(Self::besides(roles)).collect()
+    }
+
+    /// Those of the problem: of locks, that they run on views; of elections, that a bus has cables.
+    fn besides(roles: &[Role]) -> Option<Self> {
+        let elects = [Role::Initiator, Role::Leader].iter().all(|role| roles.contains(role));
+        let is_lock = roles.contains(&Role::Holder);
+        is_lock.then_some(Self::OnViews).or_else(|| elects.then_some(Self::Unplug))
     }
 
     /// All of them: a column, and what it is made of if that is more than itself.
@@ -40,7 +48,7 @@ impl Fault {
             all.extend(kinds.iter().map(|&kind| fault(Some(kind))));
         }
         all.extend(roles.iter().map(|&role| Self::Crash(role)));
-        all.extend(roles.contains(&Role::Holder).then_some(Self::OnViews));
+        all.extend(Self::besides(roles));
         all
     }
 
@@ -55,12 +63,14 @@ impl Fault {
                 | Self::Duplicate(_)
                 | Self::Reorder(_)
                 | Self::Crash(_)
-                | Self::OnViews,
+                | Self::OnViews
+                | Self::Unplug,
                 Self::Lose(_)
                 | Self::Duplicate(_)
                 | Self::Reorder(_)
                 | Self::Crash(_)
-                | Self::OnViews,
+                | Self::OnViews
+                | Self::Unplug,
             ) => self == other,
         }
     }
@@ -69,7 +79,7 @@ impl Fault {
     pub(super) const fn kind(self) -> Option<&'static str> {
         match self {
             Self::Lose(kind) | Self::Duplicate(kind) | Self::Reorder(kind) => kind,
-            Self::Crash(_) | Self::OnViews => None,
+            Self::Crash(_) | Self::OnViews | Self::Unplug => None,
         }
     }
 
@@ -87,6 +97,7 @@ impl Fault {
             Self::Crash(Role::Initiator) => "crash-initiator",
             Self::Crash(Role::Leader) => "crash-leader",
             Self::OnViews => "on-views",
+            Self::Unplug => "unplug",
         }
     }
 }

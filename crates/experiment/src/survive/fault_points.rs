@@ -18,6 +18,8 @@ pub(super) struct FaultFreeRun<'a> {
     pub(super) nodes: u32,
     /// Whether messages may overtake each other, so that a copy may be late.
     pub(super) any_order: bool,
+    /// Whether there are cables that can be pulled out.
+    pub(super) has_cables: bool,
 }
 
 /// Every fault that can strike a run, each with what it is called. Those of one kind are next to
@@ -42,6 +44,10 @@ pub(super) fn all(run: &FaultFreeRun<'_>) -> Vec<(Fault, SingleFault)> {
     }
     of_all(|kind, number| (Fault::Reorder(Some(kind)), SingleFault::Delay(number)));
     let crashes = crashes(run);
+    if run.has_cables {
+        let instead = |(_, crash): &(Role, SingleFault)| crash.unplugged();
+        points.extend(crashes.iter().filter_map(instead).map(|it| (Fault::Unplug, it)));
+    }
     points.extend(crashes.into_iter().map(|(role, mishap)| (Fault::Crash(role), mishap)));
     points
 }
@@ -102,7 +108,8 @@ const fn moment(fault: SingleFault) -> Option<(NodeId, u64)> {
         | SingleFault::Delay(_)
         | SingleFault::Replace(..)
         | SingleFault::Pause(..)
-        | SingleFault::Cut(..) => None,
+        | SingleFault::Cut(..)
+        | SingleFault::Unplug(..) => None,
     }
 }
 

@@ -20,6 +20,7 @@ impl Row {
                 "no such message was sent"
             }
             Fault::OnViews => "on views already, or not for this algorithm",
+            Fault::Unplug => "no cables that come and go",
             Fault::Crash(Role::Coordinator) if !has_post => "no coordinator and no token",
             Fault::Crash(_) => "no node had that role",
         })

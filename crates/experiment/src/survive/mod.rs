@@ -17,10 +17,12 @@ use std::sync::atomic::{self, AtomicU64};
 
 use rayon::prelude::*;
 use vorrang_algorithms::card::Order;
+use vorrang_protocol::NodeId;
 
 use crate::catalogue::{Entry, Run};
 use crate::failure::Failure;
 use crate::figures::Measured;
+use crate::options::cable::Cable;
 use crate::options::fault_args::{FaultArgs, SingleFault};
 use crate::options::{RunArgs, SetupArgs};
 use crate::problem::{InitialRoles, Kinds, Observation, Role};
@@ -260,6 +262,7 @@ impl Trials {
                     any_order: under.reliable
                         || under.on_views
                         || run.about().assumes.order == Order::Any,
+                    has_cables: has_cables(entry, &args),
                 };
                 let points = sampled(&fault_points::all(&struck), MOST);
                 if !under.on_views {
@@ -341,7 +344,7 @@ impl Trials {
             Err(failure) => failure.to_string(),
         };
         // Its assumptions are on its card.
-        let what = match what.split_once(&format!("; {name} assumes that ")) {
+        let what = match what.split_once(&format!("; {name} assumes ")) {
             Some((what, _)) => what.to_owned(),
             None => what,
         };
@@ -423,7 +426,17 @@ fn befalling(
 fn struck(args: &RunArgs, mishap: SingleFault) -> RunArgs {
     let mut faults = FaultArgs::from(mishap);
     faults.crash.extend_from_slice(&args.faults.crash);
-    RunArgs { faults, ..args.clone() }
+    let mut struck = RunArgs { faults, ..args.clone() };
+    if let SingleFault::Unplug(node, at_ns) = mishap {
+        struck.election.unplug.push((Cable::Device(node), at_ns));
+    }
+    struck
+}
+
+/// Whether cables of the first device can be pulled out in this run: other algorithms refuse that.
+fn has_cables(entry: &Entry, args: &RunArgs) -> bool {
+    let elects = Fault::columns(entry.algorithm.roles()).contains(&Fault::Unplug);
+    elects && entry.algorithm.run(&struck(args, SingleFault::Unplug(NodeId(0), 1))).is_ok()
 }
 
 /// At most so many places for every fault.
@@ -480,7 +493,14 @@ mod tests {
     fn has_token_inside(seen: &[Observation], tokens: &'static [&'static str]) -> bool {
         let posts = InitialRoles { coordinators: Vec::new(), tokens };
         let (roles, nodes) = (&[Role::Idle][..], 5);
-        let run = fault_points::FaultFreeRun { seen, posts: &posts, roles, nodes, any_order: true };
+        let run = fault_points::FaultFreeRun {
+            seen,
+            posts: &posts,
+            roles,
+            nodes,
+            any_order: true,
+            has_cables: false,
+        };
         let mut group = fault_points::Group::new(&run);
         seen.iter().all(|it| {
             group.see(it);

@@ -10,9 +10,10 @@ use vorrang_protocol::{Needs, NodeId, Prospect};
 
 use super::{Driver, Member, Network, Phase};
 use crate::error::CommandError;
-use crate::event::{Event, Eviction, Meaning, replaced};
+use crate::event::{Event, Eviction, replaced};
 use crate::handle::Goodbye;
 use crate::incarnations::Parting;
+use crate::meaning::{Meaning, Service};
 use crate::node_core::AnyCommand;
 use crate::timers::deadline;
 use crate::turns::{ReleaseOutcome, Stage};
@@ -66,7 +67,8 @@ impl<W: Network> Driver<W> {
         }
         let patience = self.config.timing.give_up;
         // Others get over that, or have been told that nothing is granted any more.
-        let heeds_loss = matches!(self.config.needs, Needs::One(_) | Needs::Anyone);
+        let heeds_loss = self.config.service == Service::Requests
+            && matches!(self.config.needs, Needs::One(_) | Needs::Anyone);
         let members: Vec<Member> = self.world.members().collect();
         for Member { peer, parting, missing_for: missing, has_dropped, .. } in members {
             let index = peer.index();
@@ -117,7 +119,13 @@ impl<W: Network> Driver<W> {
             && config.needs != Needs::Nobody
             && self.world.members().any(left_asking);
         let prospect = if grants_gone { Prospect::Doubtful } else { prospect };
-        Meaning { algorithm: config.algorithm.clone(), needs: config.needs, prospect, grants_gone }
+        Meaning {
+            algorithm: config.algorithm.clone(),
+            service: config.service,
+            needs: config.needs,
+            prospect,
+            grants_gone,
+        }
     }
 
     /// Whether a request can be granted: an error if it never can, a warning if it may not.
@@ -128,20 +136,21 @@ impl<W: Network> Driver<W> {
         }
         let gone = self.gone();
         let means = self.meaning(&gone);
+        let ((one, _), (_, happen)) = (means.service.asked(), means.service.fulfilled());
         if means.prospect == Prospect::Hopeless {
             let who = self.say_who(&gone);
-            let why = format!("{who}, and {means}: this request can never be granted");
+            let why = format!("{who}, and {means}: this {one} can never {happen}");
             return Err(CommandError::Hopeless(why));
         }
         let with_lost = self.meaning(&absent);
         let ending = match (means.prospect, with_lost.prospect) {
             (Prospect::Fine, Prospect::Fine) => return Ok(()),
-            (_, Prospect::Hopeless) => "this request waits until enough of them are back",
-            (Prospect::Doubtful | Prospect::Hopeless, _) => "this request may never be granted",
-            (Prospect::Fine, Prospect::Doubtful) => "this request may have to wait for it",
+            (_, Prospect::Hopeless) => "waits until enough of them are back".to_owned(),
+            (Prospect::Doubtful | Prospect::Hopeless, _) => format!("may never {happen}"),
+            (Prospect::Fine, Prospect::Doubtful) => "may have to wait for it".to_owned(),
         };
         let who = self.say_who(&absent);
-        self.report(Event::Doubt { why: format!("{who}, and {with_lost}: {ending}") });
+        self.report(Event::Doubt { why: format!("{who}, and {with_lost}: this {one} {ending}") });
         Ok(())
     }
 

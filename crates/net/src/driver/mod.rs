@@ -273,7 +273,7 @@ impl<W: Network> Driver<W> {
     }
 
     fn status(&self) -> Status {
-        let MachineReport { sent, received, owes, machine } = self.core.account();
+        let MachineReport { sent, received, owes, awaits_timer, machine } = self.core.account();
         Status {
             id: self.identity.me,
             started: *self.started.borrow(),
@@ -288,6 +288,7 @@ impl<W: Network> Driver<W> {
             sent,
             received,
             owes,
+            awaits_timer,
             machine,
         }
     }

@@ -9,6 +9,7 @@
 #![cfg(unix)]
 
 mod fences;
+mod links;
 mod quotes;
 mod terminals;
 
