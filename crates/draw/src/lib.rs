@@ -7,6 +7,7 @@
 //! - [`mermaid`], [`shiviz`], [`perfetto`], [`dot`], [`text`]: the same for others to show;
 //! - [`graph`]: graphs of nodes, as SVG and for Graphviz;
 //! - [`plot`]: measured points over what the theory says;
+//! - [`pdf`]: any of these pictures for a paper;
 //! - `png`: any of these pictures as pixels, with the feature of that name.
 #![forbid(unsafe_code)]
 
@@ -21,11 +22,13 @@ mod legend;
 mod margins;
 pub mod mermaid;
 mod naming;
+pub mod pdf;
 pub mod perfetto;
 mod places;
 pub mod plot;
 #[cfg(feature = "png")]
 pub mod png;
+mod scale;
 pub mod shiviz;
 pub mod spacetime;
 pub mod state_table;
