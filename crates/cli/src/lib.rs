@@ -7,6 +7,7 @@ mod answer_text;
 mod axes;
 mod commands;
 mod destination;
+mod drawn_part;
 mod exit;
 mod figures_text;
 mod interrupt;
