@@ -16,6 +16,7 @@ mod page;
 mod pixels;
 mod prose;
 mod quorum_drawing;
+mod report_words;
 mod search_progress;
 mod selection_args;
 mod stepping;

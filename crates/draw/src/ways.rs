@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use crate::chart::{Arrow, Fate};
+use crate::layout::Layout;
 use crate::spacetime::{HALF, Picture};
 
 /// Where an arrow begins and ends.
@@ -52,7 +53,7 @@ impl Picture<'_> {
 
     /// The part of a way that lies in this row, and whether it goes on in the next.
     pub(crate) fn in_row(&self, (from, to): Ends) -> Option<(Ends, bool)> {
-        let (left, right) = (self.layout.left - 6.0, self.layout.right() + 10.0);
+        let (left, right) = (self.layout.left, self.layout.right());
         // A message that is under way at the end of a run reaches beyond it.
         if from.0 >= left && (to.0 <= right || self.layout.is_last) {
             return Some(((from, to), false));
@@ -72,7 +73,8 @@ impl Picture<'_> {
             Fate::TooLate(_) => between(from, to, 0.94),
             Fate::Arrived | Fate::UnderWay => return None,
         };
-        (at.0 >= self.layout.left - 6.0 && at.0 <= self.layout.right() + 24.0).then_some(at)
+        let Layout { left, is_last, .. } = *self.layout;
+        (at.0 >= left && (at.0 < self.layout.right() || is_last)).then_some(at)
     }
 }
 
