@@ -34,7 +34,7 @@ const STYLE: &str = "\
 @media (prefers-color-scheme:dark){:root{--ink:#e7ebf0;--muted:#9ca7b3;--line:#2c3641;\
 --paper:#10151b;\
 --soft:#182029;--good:#45cda2;--bad:#ff6f6b}}\
-*{box-sizing:border-box}body{margin:0 auto;max-width:1080px;padding:24px 20px 60px;\
+*{box-sizing:border-box}body{margin:0 auto;max-width:1280px;padding:24px 20px 60px;\
 background:var(--paper);\
 color:var(--ink);font:16px/1.55 system-ui,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif}\
 h1{font-size:1.9rem;line-height:1.2;margin:.3em 0}h2{font-size:1.35rem;margin:2.2em 0 .5em;\
@@ -47,7 +47,7 @@ figcaption,caption{font-size:.9rem;color:var(--muted);text-align:left;max-width:
 padding:.2em 0}dl{font-size:.86rem;display:grid;grid-template-columns:max-content 1fr;\
 gap:.1em 1em;margin:.5em 0}dt{font-weight:600;color:var(--muted)}dd{margin:0;max-width:52em}\
 table{border-collapse:collapse;font-size:.86rem;font-variant-numeric:tabular-nums}\
-th,td{padding:.28em .7em;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}\
+th,td{padding:.28em .55em;text-align:right;white-space:nowrap;border-bottom:1px solid var(--line)}\
 th{font-weight:600;color:var(--muted)}th:first-child,td:first-child{text-align:left;\
 position:sticky;\
 left:0;background:var(--paper)}td.left{text-align:left;white-space:normal}\

@@ -160,6 +160,7 @@ impl Picture<'_> {
         self.ground();
         self.arrows();
         self.nodes();
+        self.losses();
         self.points();
         self.wrong();
         self.words(has_states, has_stamps);
@@ -268,8 +269,14 @@ impl Picture<'_> {
         } else {
             self.svg.put(format_args!("<path class=\"{colour}{dash}\" d=\"{path}\"/>"));
         }
-        if let Some(at) = self.crossed(place) {
-            self.cross(at);
+    }
+
+    /// Where messages are lost: over bars, which would hide it.
+    fn losses(&mut self) {
+        for place in 0..self.chart.arrows.len() {
+            if let Some(at) = self.crossed(place) {
+                self.cross(at);
+            }
         }
     }
 
@@ -541,6 +548,9 @@ mod tests {
     #[test]
     fn labels_give_way_to_the_crosses_of_lost_messages() {
         let mut story = story(4, 60);
+        let look = Look::bar(Bar::Outlined("waits"));
+        let waits = What::Said { text: "acquire".to_owned(), is_command: true, look };
+        story.events.insert(0, Event { at: 0, node: 1, what: waits, state: None });
         let lost: Vec<(usize, u64)> = story
             .events
             .iter()
@@ -573,6 +583,9 @@ mod tests {
         assert_eq!(crosses.len(), 20);
         let mut taken = Taken::default();
         crosses.into_iter().for_each(|area| taken.take(area));
+        let last_bar = drawn.rfind("class=\"wait\"><title>").expect("a bar");
+        let first_cross = drawn.find("<path class=\"x\"").expect("a cross");
+        assert!(last_bar < first_cross, "bars hide no cross either");
         let all = labels(&drawn);
         assert!(all.len() > 10, "{}", all.len());
         assert!(all.iter().all(|area| taken.is_free(area)), "{drawn}");

@@ -296,8 +296,16 @@ pub struct Column {
     pub name: String,
     /// Whether it is measured; else it is an option of the runs.
     pub is_measured: bool,
+    /// Whether its values are numbers.
+    pub is_number: bool,
     /// Its values: all of an option, the least and the most of a figure.
     pub values: String,
+}
+
+/// A number with six digits behind the point at most.
+fn in_short(number: f64) -> String {
+    let text = format!("{number:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// The columns that can be plotted: options that vary, and figures that were measured.
@@ -310,7 +318,8 @@ pub fn columns(points: &Points<'_>) -> Vec<Column> {
             }
         }
         let (name, values) = (points.header[it].clone(), values.join(", "));
-        Column { name, is_measured: false, values }
+        let is_number = points.rows.iter().all(|row| value(&row[it]).is_some());
+        Column { name, is_measured: false, is_number, values }
     };
     let first = points.column(LAST_PARAMETER).map_or(0, |it| it + 1);
     let is_part = |name: &str| name.contains("_theory_") || name.ends_with("_error");
@@ -322,8 +331,9 @@ pub fn columns(points: &Points<'_>) -> Vec<Column> {
         }
         let name = points.header[it].clone();
         let is_one = least.is_finite() && !is_part(&name);
-        let values = if least < most { format!("{least} to {most}") } else { least.to_string() };
-        is_one.then_some(Column { name, is_measured: true, values })
+        let [from, to] = [least, most].map(in_short);
+        let values = if from == to { from } else { format!("{from} to {to}") };
+        is_one.then_some(Column { name, is_measured: true, is_number: true, values })
     };
     let options = points.varied();
     options.iter().map(option).chain((first..points.header.len()).filter_map(figure)).collect()

@@ -37,7 +37,7 @@ pub(crate) struct Plot {
     /// The picture to write: .svg, .pdf or, in a build with --features png, .png
     #[arg(long, short, value_name = "FILE", required_unless_present = "columns")]
     output: Option<PathBuf>,
-    /// List what can be plotted: options for --x that vary, and figures for --y
+    /// List what can be plotted: options that vary, and figures
     #[arg(long, conflicts_with = "output")]
     columns: bool,
     /// The y axis: a column of figures [default: messages]
@@ -138,9 +138,13 @@ impl Plot {
 
 /// What can be plotted, as a table.
 fn listed(points: &Points<'_>) -> String {
-    let mut rows = vec![["COLUMN", "AXIS", "VALUES"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["COLUMN", "FOR", "VALUES"].map(str::to_owned).to_vec()];
     for column in columns(points) {
-        let axis = if column.is_measured { "--y" } else { "--x" };
+        let axis = match (column.is_measured, column.is_number) {
+            (true, _) => "--y",
+            (false, true) => "--x, --where",
+            (false, false) => "--where",
+        };
         rows.push(vec![column.name, axis.to_owned(), column.values]);
     }
     table(&rows)

@@ -90,7 +90,7 @@ impl Report {
         let mut page = Page::new(&format!("Vorrang: {title}, {} nodes", self.nodes));
         page.paragraph(&format!(
             "{} algorithms, each written once as a state machine and run here in a simulator and \
-             in a model checker. T is the mean latency of a message, N the number of nodes. Times are in T, the mean latency of a message. Every figure comes \
+             in a model checker. Times are in T, the mean latency of a message. Every figure comes \
              with the command that repeats it; version {}.",
             entries.len(),
             env!("CARGO_PKG_VERSION")
@@ -172,8 +172,9 @@ impl Report {
             let of_page: Vec<&Row> = rows.iter().filter(|row| row.page == title).collect();
             page.heading(title);
             let (cells, groups) = cells(&of_page);
-            let caption = format!("what {title} costs, fewest of the first column first");
-            page.table(&caption, &folded(&cells, &groups), &[]);
+            let caption =
+                "measured, and below what the theory says; fewest of the first column first.";
+            page.table(caption, &folded(&cells, &groups), &[]);
             page.words(&columns(&of_page));
         }
         for sentence in &selected.left_out {
@@ -248,7 +249,7 @@ impl Report {
         let cells = survive_report::cells(&all, false);
         let cells: Vec<Vec<Cell>> =
             cells.into_iter().map(|row| row.into_iter().map(Cell::from).collect()).collect();
-        page.table("the worst that a single fault does", &cells, &[]);
+        page.table("the worst that a single fault does.", &cells, &[]);
         for paragraph in legend(&rows).split("\n\n") {
             page.words(&explained(paragraph));
         }
@@ -298,7 +299,7 @@ impl Report {
                 pictures.push((name, drawn(&run)?));
             }
         }
-        let caption = format!("what was verified, of {CHECKED_NODES} nodes");
+        let caption = format!("what was verified, of {CHECKED_NODES} nodes.");
         page.table(&caption, &rows, &[3]);
         page.command(&commands.join("\n"));
         for (name, picture) in pictures {

@@ -71,7 +71,7 @@ fn a_part_of_a_sweep_is_plotted_for_a_paper() {
     assert!(fs::read(&pdf).expect("a plot").starts_with(b"%PDF-1.4"));
     let (code, out, aside) = run(&["plot", &csv, "--columns"]);
     assert_eq!(code, 0, "{aside}");
-    assert!(out.contains("nodes") && out.contains("--x   3, 7\n"), "{out}");
+    assert!(out.contains("nodes") && out.contains("--x, --where  3, 7\n"), "{out}");
     assert!(out.contains("fairness") && out.contains("--y"), "{out}");
 }
 
@@ -94,7 +94,7 @@ fn a_report_has_all_on_one_page_and_asks_for_nothing_else() {
         "<td class=\"bad\" data-name=\"OUTCOME\"><span>violated</span></td>",
         "id=\"faults\"",
         "data-name=\"LOSE\"><span>stuck</span></td>",
-        "<caption>Table 3: the worst that a single fault does</caption>",
+        "<caption>Table 3: the worst that a single fault does.</caption>",
         "<dt>unsafe</dt><dd>in some run a safety property was violated</dd>",
         "vorrang survive --algorithms ricart-agrawala,central,maekawa-basic --nodes 3 --seeds 1",
         // A column says what it is, and a figure is one column with its theory.
