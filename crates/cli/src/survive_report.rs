@@ -78,7 +78,17 @@ const fn heading(fault: Fault) -> &'static str {
 
 /// The rows of one problem.
 pub(crate) fn table(rows: &[&Row], as_markdown: bool) -> String {
-    let Some(first) = rows.first() else { return String::new() };
+    let cells = cells(rows, !as_markdown);
+    let columns = cells.first().map_or(0, |header| header.len() - 1);
+    if as_markdown {
+        return markdown(&cells);
+    }
+    tables(&cells, &vec![1; columns], screen().unwrap_or(WIDTH))
+}
+
+/// The same as cells, the first row of which is the header.
+pub(crate) fn cells(rows: &[&Row], in_colour: bool) -> Vec<Vec<String>> {
+    let Some(first) = rows.first() else { return Vec::new() };
     let mut columns = Fault::columns(first.entry.algorithm.roles());
     let is_tried = |row: &&Row, fault| row.cell(fault).is_some_and(|cell| cell.tries() > 0);
     columns.retain(|&fault| fault != Fault::Unplug || rows.iter().any(|row| is_tried(row, fault)));
@@ -89,15 +99,12 @@ pub(crate) fn table(rows: &[&Row], as_markdown: bool) -> String {
         let word = |fault: &Fault| {
             let verdict = row.cell(*fault).and_then(Cell::verdict);
             let is_partial = verdict == Some(Verdict::Fine) && !row.not_tried(*fault).is_empty();
-            word(verdict, !as_markdown) + if is_partial { "*" } else { "" }
+            word(verdict, in_colour) + if is_partial { "*" } else { "" }
         };
         line.extend(columns.iter().map(word));
         cells.push(line);
     }
-    if as_markdown {
-        return markdown(&cells);
-    }
-    tables(&cells, &vec![1; columns.len()], screen().unwrap_or(WIDTH))
+    cells
 }
 
 fn word(verdict: Option<Verdict>, in_colour: bool) -> String {

@@ -12,7 +12,11 @@ pub(crate) fn of(story: &Story, chart: &Chart) -> Vec<(String, bool)> {
             Clock::Nanoseconds => format!("At {}: ", story.when(at)),
         });
         all.push((format!("{at}{}.", wrong.what.trim_end_matches('.')), true));
-        all.extend(waiting(story, chart).map(|text| (text, false)));
+        let waits = match &story.waits {
+            Some(known) => Some(known.clone()).filter(|it| !it.is_empty()),
+            None => waiting(story, chart),
+        };
+        all.extend(waits.map(|text| (text, false)));
     }
     if let Some(from) = story.repeats_from {
         let text = format!("What happens from {} on repeats for ever.", story.when(from));
@@ -23,7 +27,7 @@ pub(crate) fn of(story: &Story, chart: &Chart) -> Vec<(String, bool)> {
 }
 
 /// Which nodes wait for which when the run is over.
-fn waiting(story: &Story, chart: &Chart) -> Option<String> {
+pub(crate) fn waiting(story: &Story, chart: &Chart) -> Option<String> {
     let waits = chart.waits(story);
     if waits.is_empty() {
         return None;

@@ -15,6 +15,8 @@ pub struct Chart {
     pub outages: Vec<Outage>,
     /// When something was the matter with the whole network.
     pub bands: Vec<Band>,
+    /// What nodes were in, such as views.
+    pub eras: Vec<Era>,
     /// Moments, each with the place of its event.
     pub points: Vec<Point>,
     /// The kinds of messages, in the order in which they first come.
@@ -96,6 +98,25 @@ pub struct Band {
     pub text: String,
 }
 
+/// What a node was in for a while, such as a view.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Era {
+    /// Which node.
+    pub node: usize,
+    /// From when.
+    pub from: u64,
+    /// Until when; none if it never ended.
+    pub until: Option<u64>,
+    /// Its name; nodes in eras of one name are in one.
+    pub text: String,
+    /// The place of its name among all, from 0.
+    pub number: usize,
+    /// What it is.
+    pub name: &'static str,
+    /// Whether its beginning has a mark.
+    pub is_marked: bool,
+}
+
 /// A moment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Point {
@@ -132,6 +153,31 @@ impl Chart {
             making.see(story, place);
         }
         making.finish(story)
+    }
+
+    /// What of it lies between two moments; the second is left out, unless the picture ends there.
+    #[must_use]
+    pub fn within(&self, from: u64, until: u64, is_last: bool) -> Self {
+        let has = |at: u64| at >= from && (at < until || is_last && at == until);
+        let meets = |begin: u64, end: Option<u64>| {
+            has(begin) || begin < from && end.is_none_or(|end| end > from)
+        };
+        let mut part = self.clone();
+        part.arrows.retain(|it| {
+            let end = match it.fate {
+                Fate::Arrived => it.got.unwrap_or(it.sent),
+                Fate::Lost(at) | Fate::TooLate(at) => at,
+                // It is drawn as going on for a little.
+                Fate::UnderWay => it.sent,
+            };
+            meets(it.sent, Some(end))
+        });
+        part.spans.retain(|it| meets(it.from, it.until));
+        part.outages.retain(|it| meets(it.from, it.until));
+        part.bands.retain(|it| meets(it.from, it.until));
+        part.eras.retain(|it| meets(it.from, it.until));
+        part.points.retain(|it| has(it.at));
+        part
     }
 
     /// The place of a kind of message.
@@ -221,6 +267,9 @@ impl Making {
                 if let Some(bar) = look.bar {
                     self.enter(node, at, bar);
                 }
+                if let (Some(name), What::Said { text, .. }) = (look.era, &event.what) {
+                    self.begin_era((node, at), text, name, look.mark.is_some());
+                }
                 let parent = look.parent.and_then(|parent| self.came.get(&(parent, node)));
                 if let Some(&arrow) = parent {
                     self.chart.arrows[arrow].is_tree = true;
@@ -267,6 +316,7 @@ impl Making {
             What::Choice(_) => {}
             What::Crash => {
                 self.enter(node, at, Bar::Ends);
+                self.end_era(node, at);
                 self.fail(node, at, true);
             }
             What::Restart => self.recover(node, at, true),
@@ -317,6 +367,29 @@ impl Making {
         if bar != Bar::Ends {
             self.bars[node] = Some(self.chart.spans.len());
             self.chart.spans.push(Span { node, from: at, until: None, bar });
+        }
+    }
+
+    fn begin_era(
+        &mut self,
+        (node, at): (usize, u64),
+        text: &str,
+        name: &'static str,
+        is_marked: bool,
+    ) {
+        self.end_era(node, at);
+        let text = text.to_owned();
+        let known = self.chart.eras.iter().find(|it| it.text == text).map(|it| it.number);
+        let most = self.chart.eras.iter().map(|it| it.number + 1).max().unwrap_or(0);
+        let number = known.unwrap_or(most);
+        let until = None;
+        self.chart.eras.push(Era { node, from: at, until, text, number, name, is_marked });
+    }
+
+    fn end_era(&mut self, node: usize, at: u64) {
+        let is_open = |era: &&mut Era| era.node == node && era.until.is_none();
+        if let Some(era) = self.chart.eras.iter_mut().find(is_open) {
+            era.until = Some(at);
         }
     }
 

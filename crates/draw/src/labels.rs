@@ -18,7 +18,7 @@ impl Area {
 }
 
 /// The occupied areas, by squares of the picture.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Taken {
     squares: HashMap<(i32, i32), Vec<Area>>,
 }

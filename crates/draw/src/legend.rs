@@ -1,8 +1,8 @@
 //! The legend of a space-time diagram, with the signs that occur.
 
-use crate::chart::{Chart, Fate, Moment};
+use crate::chart::{Chart, Fate, Moment, Outage};
 use crate::layout::Layout;
-use crate::story::{Bar, Mark, Story, What};
+use crate::story::{Bar, Mark};
 use crate::style::KINDS;
 use crate::svg::{Num, Svg, pointed, width};
 
@@ -39,10 +39,16 @@ pub(crate) fn shape(mark: Mark, (x, y): (f64, f64)) -> String {
 }
 
 /// Draws it, and says where it ends.
-pub(crate) fn draw(svg: &mut Svg, chart: &Chart, story: &Story, layout: &Layout, top: f64) -> f64 {
+pub(crate) fn draw(
+    svg: &mut Svg,
+    chart: &Chart,
+    has_points: bool,
+    layout: &Layout,
+    top: f64,
+) -> f64 {
     const ROW: f64 = 20.0;
     let (mut x, mut y) = (20.0, top + 14.0);
-    for (name, sign) in signs(chart, story) {
+    for (name, sign) in signs(chart, has_points, layout.end) {
         let wide = 34.0 + width(&name, 10.5) + 18.0;
         if x + wide > layout.width() - 8.0 && x > 20.0 {
             (x, y) = (20.0, y + ROW);
@@ -56,10 +62,13 @@ pub(crate) fn draw(svg: &mut Svg, chart: &Chart, story: &Story, layout: &Layout,
 
 type Sign = Box<dyn Fn((f64, f64)) -> String>;
 
-/// Each with its name.
-fn signs(chart: &Chart, story: &Story) -> Vec<(String, Sign)> {
+/// Each with its name, of those that can be seen in a picture that ends at a time.
+fn signs(chart: &Chart, has_points: bool, end: u64) -> Vec<(String, Sign)> {
     let mut all: Vec<(String, Sign)> = Vec::new();
     for (place, kind) in chart.kinds.iter().enumerate() {
+        if !chart.arrows.iter().any(|it| it.kind == place) {
+            continue;
+        }
         let token = chart.arrows.iter().any(|it| it.kind == place && it.is_token);
         let class = if token { "tok".to_owned() } else { format!("a k{}", place.min(KINDS)) };
         let name = if token { format!("{kind}, the token") } else { kind.clone() };
@@ -111,12 +120,47 @@ fn signs(chart: &Chart, story: &Story) -> Vec<(String, Sign)> {
             }),
         ));
     }
-    all.extend(troubles(chart, story));
+    let mut eras: Vec<(usize, &'static str)> = Vec::new();
+    for era in &chart.eras {
+        let sort = (era.number % 2, era.name);
+        if !eras.contains(&sort) {
+            eras.push(sort);
+        }
+    }
+    eras.sort_unstable();
+    if let Some(&(_, name)) = eras.first() {
+        let shades: Vec<usize> = eras.iter().map(|it| it.0).collect();
+        let sign: Sign = Box::new(move |(x, y)| {
+            let wide = 26.0 / shades.len() as f64;
+            let part = |(place, shade): (usize, &usize)| {
+                let (x, y, wide) = (Num(x + place as f64 * wide), Num(y - 6.0), Num(wide));
+                format!(
+                    "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"12\" \
+                     class=\"era{shade}\"/>"
+                )
+            };
+            shades.iter().enumerate().map(part).collect()
+        });
+        all.push((name.to_owned(), sign));
+    }
+    all.extend(troubles(chart, has_points, end));
     all
 }
 
-fn troubles(chart: &Chart, story: &Story) -> Vec<(String, Sign)> {
-    let has = |is_it: fn(&What) -> bool| story.events.iter().any(|it| is_it(&it.what));
+/// Whether a timer is seen: not where a node's line is dark.
+fn shows_timer(chart: &Chart) -> bool {
+    let is_dark = |node: usize, at: u64| {
+        chart.spans.iter().any(|it| {
+            let ends = it.until.is_none_or(|until| until > at);
+            it.node == node && it.from < at && ends && matches!(it.bar, Bar::Filled(_))
+        })
+    };
+    let timers = chart.points.iter().filter(|it| it.what == Moment::Timer);
+    timers.into_iter().any(|it| !is_dark(it.node, it.at))
+}
+
+fn troubles(chart: &Chart, has_points: bool, end: u64) -> Vec<(String, Sign)> {
+    let is_down = |it: &&Outage| it.is_down;
     let mut all: Vec<(String, Sign)> = Vec::new();
     let mut add = |occurs: bool, name: &str, sign: Sign| {
         if occurs {
@@ -124,7 +168,7 @@ fn troubles(chart: &Chart, story: &Story) -> Vec<(String, Sign)> {
         }
     };
     add(
-        has(|it| matches!(it, What::Timer(_))),
+        has_points && shows_timer(chart),
         "timer",
         Box::new(|(x, y)| {
             let (left, right, top, low) =
@@ -150,7 +194,7 @@ fn troubles(chart: &Chart, story: &Story) -> Vec<(String, Sign)> {
         }),
     );
     add(
-        has(|it| matches!(it, What::Crash)),
+        chart.outages.iter().any(|it| it.is_down),
         "crash, then down",
         Box::new(|(x, y)| {
             let line = format!("<path class=\"down none\" d=\"M{} {}h22\"/>", Num(x + 5.0), Num(y));
@@ -158,14 +202,14 @@ fn troubles(chart: &Chart, story: &Story) -> Vec<(String, Sign)> {
         }),
     );
     add(
-        has(|it| matches!(it, What::Restart)),
+        chart.outages.iter().filter(is_down).any(|it| it.until.is_some_and(|at| at <= end)),
         "restarts",
         Box::new(|(x, y)| {
             format!("<circle cx=\"{}\" cy=\"{}\" r=\"4.2\" class=\"ring\"/>", Num(x + 14.0), Num(y))
         }),
     );
     add(
-        has(|it| matches!(it, What::Pause)),
+        chart.outages.iter().any(|it| !it.is_down),
         "paused",
         Box::new(|(x, y)| {
             let (x, y) = (Num(x + 1.0), Num(y - 7.0));

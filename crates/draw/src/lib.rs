@@ -7,6 +7,7 @@
 //! - [`mermaid`], [`shiviz`], [`perfetto`], [`dot`], [`text`]: the same for others to show;
 //! - [`graph`]: graphs of nodes, as SVG and for Graphviz;
 //! - [`plot`]: measured points over what the theory says;
+//! - [`pdf`]: any of these pictures for a paper;
 //! - `png`: any of these pictures as pixels, with the feature of that name.
 #![forbid(unsafe_code)]
 
@@ -14,6 +15,7 @@ mod captions;
 pub mod chart;
 pub mod clocks;
 pub mod dot;
+pub mod excerpt;
 pub mod graph;
 mod labels;
 mod layout;
@@ -21,11 +23,13 @@ mod legend;
 mod margins;
 pub mod mermaid;
 mod naming;
+pub mod pdf;
 pub mod perfetto;
 mod places;
 pub mod plot;
 #[cfg(feature = "png")]
 pub mod png;
+mod scale;
 pub mod shiviz;
 pub mod spacetime;
 pub mod state_table;
@@ -33,9 +37,11 @@ pub mod story;
 mod style;
 mod svg;
 pub mod text;
+mod ways;
 mod words;
 
 pub use chart::Chart;
+pub use excerpt::Excerpt;
 pub use graph::Graph;
 pub use places::Placement;
 pub use plot::Plot;

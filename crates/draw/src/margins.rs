@@ -1,6 +1,5 @@
 //! The margins of a space-time diagram: heading, times, caption, state changes.
 
-use crate::chart::Chart;
 use crate::layout::Layout;
 use crate::state_table::{PieceKind, StateTable};
 use crate::story::{Clock, Event, Story, What};
@@ -27,7 +26,8 @@ pub(crate) fn listed(story: &Story) -> impl Iterator<Item = (usize, &Event)> {
     (1..).zip(story.events.iter().filter(has_line))
 }
 
-pub(crate) fn axis(svg: &mut Svg, layout: &Layout) -> f64 {
+/// The times below a row; the unit of steps below the last.
+pub(crate) fn axis(svg: &mut Svg, layout: &Layout, is_last: bool) -> f64 {
     let y = layout.bottom() + 4.0;
     svg.line((layout.left - 6.0, y), (layout.right() + 10.0, y), "ax");
     let long = (layout.end - layout.begin) as f64;
@@ -47,7 +47,7 @@ pub(crate) fn axis(svg: &mut Svg, layout: &Layout) -> f64 {
         };
         svg.text((x, y + 16.0), "s c m", &text);
     }
-    if layout.clock == Clock::Steps {
+    if layout.clock == Clock::Steps && is_last {
         svg.text((layout.left - 14.0, y + 16.0), "s e m", "step");
     }
     y + 26.0
@@ -56,8 +56,7 @@ pub(crate) fn axis(svg: &mut Svg, layout: &Layout) -> f64 {
 /// The caption: what went wrong, and which node waits for which.
 pub(crate) fn caption(
     svg: &mut Svg,
-    story: &Story,
-    chart: &Chart,
+    sentences: &[(String, bool)],
     layout: &Layout,
     mut y: f64,
 ) -> f64 {
@@ -67,8 +66,8 @@ pub(crate) fn caption(
             svg.text((20.0, y), class, &line);
         }
     };
-    for (text, is_bad) in crate::captions::of(story, chart) {
-        say(&text, if is_bad { "t wt b" } else { "t" });
+    for (text, is_bad) in sentences {
+        say(text, if *is_bad { "t wt b" } else { "t" });
     }
     y + 6.0
 }

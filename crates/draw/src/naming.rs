@@ -3,40 +3,84 @@
 
 use std::collections::BTreeMap;
 
-use crate::chart::{Fate, Moment};
-use crate::clocks::Clocks;
-use crate::labels::Area;
+use crate::chart::{Arrow, Fate, Moment};
+use crate::labels::{Area, Taken};
+use crate::layout::Layout;
 use crate::margins::listed;
-use crate::spacetime::{HALF, Options, Picture, between, stands_out};
-use crate::story::What;
+use crate::spacetime::{HALF, MOST_NAMED, Picture, stands_out};
+use crate::story::{Story, What};
 use crate::style::KINDS;
 use crate::svg::{Num, width};
+use crate::ways::between;
 
 impl<'a> Picture<'a> {
     /// Labels: of marks first, then of tokens, then of other messages as far as there is room.
-    pub(crate) fn words(&mut self, options: &Options) {
+    pub(crate) fn words(&mut self, has_states: bool, has_stamps: bool) {
         for node in 0..self.layout.lanes {
             let (y, half) = (self.layout.y(node), HALF.min(self.layout.gap / 5.0) + 1.0);
             let (left, right) = (self.layout.left - 6.0, self.layout.width());
             // In pieces, so that the search for neighbours stays fast.
             self.taken.take(Area(left, y - half, right, y + half));
         }
-        if options.states {
+        // Labels give way to the crosses of lost messages.
+        for at in (0..self.chart.arrows.len()).filter_map(|it| self.crossed(it)).collect::<Vec<_>>()
+        {
+            self.taken.take(Area::around(at, 11.0, 11.0));
+        }
+        if has_states {
             self.numbers();
         }
+        self.era_labels();
         for ((node, at), texts) in self.marked() {
             self.mark_label((self.layout.x(at), self.layout.y(node)), &joined(&texts));
         }
-        if let Some(clocks) = options.clocks {
-            self.clock_labels(clocks);
+        if has_stamps {
+            self.clock_labels();
         }
-        if self.layout.gap < 24.0 {
-            return;
+        if self.layout.lanes <= MOST_NAMED {
+            self.names_of_messages();
         }
+    }
+
+    /// What nodes are in, where they come into it: unless a mark says it.
+    fn era_labels(&mut self) {
+        let chart = self.chart;
+        for era in chart.eras.iter().filter(|it| !it.is_marked) {
+            let (x, y) = (self.layout.x(era.from), self.layout.y(era.node));
+            let wide = width(&era.text, 10.5);
+            let places =
+                [-17.0, 17.0].map(|by| Area::around((x + wide / 2.0 + 5.0, y + by), wide, 12.0));
+            let fits = places[0].2 < self.layout.width();
+            if let Some(area) = self.taken.first(places).filter(|_| fits) {
+                self.svg.text((area.0, area.3 - 2.5), "l b", &era.text);
+            }
+        }
+    }
+
+    /// The names of messages: of a kind either all with what they carry, or none.
+    fn names_of_messages(&mut self) {
+        let arrows = &self.chart.arrows;
         let (first, then): (Vec<usize>, Vec<usize>) =
-            (0..self.chart.arrows.len()).partition(|&it| stands_out(&self.chart.arrows[it]));
-        for place in first.into_iter().chain(then) {
-            self.label(place);
+            (0..arrows.len()).partition(|&it| stands_out(&arrows[it]));
+        let order: Vec<usize> = first.into_iter().chain(then).collect();
+        self.decide_names(&order);
+        // Where there are many, a few are named, far from each other.
+        let (aside, above) =
+            if self.layout.is_crowded { (90.0, self.layout.gap * 1.6) } else { (0.0, 0.0) };
+        for place in order {
+            let arrow = &self.chart.arrows[place];
+            let is_short = self.is_short[arrow.kind].unwrap_or(true);
+            let found = self.place(place, is_short, &self.taken);
+            let Some((area, text)) = found else { continue };
+            let Area(left, top, right, bottom) = area;
+            self.taken.take(Area(left - aside, top - above, right + aside, bottom + above));
+            let class = if arrow.is_token {
+                "l c b tt".to_owned()
+            } else {
+                format!("l c kt{}", arrow.kind.min(KINDS))
+            };
+            self.backdrop(&area);
+            self.svg.text((f64::midpoint(left, right), bottom - 2.5), &class, text);
         }
     }
 
@@ -71,7 +115,7 @@ impl<'a> Picture<'a> {
 
     /// The events that have a line in the list below.
     fn numbers(&mut self) {
-        for (number, event) in listed(self.story) {
+        for (number, event) in listed(self.story).filter(|it| self.layout.has(it.1.at)) {
             let (x, y) = (self.layout.x(event.at), self.layout.y(event.node));
             let text = number.to_string();
             let wide = width(&text, 10.5);
@@ -82,10 +126,42 @@ impl<'a> Picture<'a> {
         }
     }
 
-    fn clock_labels(&mut self, clocks: Clocks) {
-        let stamps = clocks.of(self.story);
-        for point in &self.chart.points {
-            let text = &stamps[point.event];
+    /// Decides it of the kinds that have not come before: names do not change from row to row.
+    fn decide_names(&mut self, order: &[usize]) {
+        let kinds = self.is_short.len();
+        let named = |all_short: bool| {
+            let mut taken = self.taken.clone();
+            let mut named = vec![0_usize; kinds];
+            for &place in order {
+                let kind = self.chart.arrows[place].kind;
+                let is_short = self.is_short[kind].unwrap_or(all_short);
+                if let Some((area, _)) = self.place(place, is_short, &taken) {
+                    taken.take(area);
+                    named[kind] += 1;
+                }
+            }
+            named
+        };
+        let is_new = |it: &Arrow| self.is_short[it.kind].is_none();
+        if !self.chart.arrows.iter().any(is_new) {
+            return;
+        }
+        let (long, short) = if self.layout.is_crowded {
+            (vec![0; kinds], vec![1; kinds])
+        } else {
+            (named(false), named(true))
+        };
+        for kind in 0..kinds {
+            if self.is_short[kind].is_none() && short[kind] > 0 {
+                self.is_short[kind] = Some(long[kind] * 10 < short[kind] * MOST_UNNAMED);
+            }
+        }
+    }
+
+    fn clock_labels(&mut self) {
+        let (story, chart) = (self.story, self.chart);
+        for point in &chart.points {
+            let text = &story.stamps[point.event];
             let (x, y) = (self.layout.x(point.at), self.layout.y(point.node));
             let wide = width(text, 10.5);
             let places = [-12.5, 13.5].map(|by| Area::around((x, y + by), wide + 2.0, 11.0));
@@ -104,56 +180,49 @@ impl<'a> Picture<'a> {
         ));
     }
 
-    fn label(&mut self, place: usize) {
+    /// A free place for the name of a message, and the name: its kind, if that is to do.
+    fn place(&self, place: usize, is_short: bool, taken: &Taken) -> Option<(Area, &'a str)> {
         let arrow = &self.chart.arrows[place];
-        let (text, kind) = match &self.story.events[arrow.event].what {
-            What::Sent { letter, .. } | What::Got { letter, .. } => (&letter.text, &letter.kind),
-            _ => return,
+        let story: &'a Story = self.story;
+        let text = match &story.events[arrow.event].what {
+            What::Sent { letter, .. } | What::Got { letter, .. } if is_short => &*letter.kind,
+            What::Sent { letter, .. } | What::Got { letter, .. } => &*letter.text,
+            _ => return None,
         };
-        let (from, to) = self.ways[place];
+        // One that goes on in another row is named where more of it is.
+        let whole = self.ways[place];
+        let middle = between(whole.0, whole.1, 0.5).0;
+        let ((from, to), _) = self.in_row(whole)?;
+        let Layout { left, is_last, .. } = *self.layout;
+        let is_here = middle >= left && (middle < self.layout.right() || is_last);
+        if !is_here && arrow.fate == Fate::Arrived {
+            return None;
+        }
         let reach = match arrow.fate {
             Fate::Arrived | Fate::TooLate(_) => 1.0,
             Fate::Lost(_) | Fate::UnderWay => 0.45,
         };
         let lanes = (arrow.from.abs_diff(arrow.to)).max(1) as f64;
-        // Where there are many, a few are named, far from each other.
-        let (aside, above) =
-            if self.layout.is_crowded { (90.0, self.layout.gap * 1.6) } else { (0.0, 0.0) };
-        for text in [text, kind] {
-            let wide = width(text, 10.5);
-            // In the middle of each space between two lines, from the middle of the way outwards.
-            let mut shares: Vec<f64> = (0..arrow.from.abs_diff(arrow.to).max(1))
-                .flat_map(|space| [0.5, 0.36, 0.64].map(|at| (space as f64 + at) / lanes))
-                .filter(|&share| share <= reach)
-                .collect();
-            shares.sort_by(|a, b| (a - 0.5).abs().total_cmp(&(b - 0.5).abs()));
-            shares.truncate(12);
-            let right = self.layout.width();
-            let places = shares.into_iter().map(|share| between(from, to, share));
-            let places: Vec<Area> = places
-                .map(|at| Area::around(at, wide + 4.0, 12.0))
-                .filter(|area| area.2 < right && area.0 > self.layout.left - 6.0)
-                .collect();
-            let found = places.into_iter().find(|area| self.taken.is_free(area));
-            if let Some(area) = found {
-                self.taken.take(Area(
-                    area.0 - aside,
-                    area.1 - above,
-                    area.2 + aside,
-                    area.3 + above,
-                ));
-                let class = if arrow.is_token {
-                    "l c b tt".to_owned()
-                } else {
-                    format!("l c kt{}", arrow.kind.min(KINDS))
-                };
-                self.backdrop(&area);
-                self.svg.text((f64::midpoint(area.0, area.2), area.3 - 2.5), &class, text);
-                return;
-            }
-        }
+        let wide = width(text, 10.5);
+        // In the middle of each space between two lines, from the middle of the way outwards.
+        let mut shares: Vec<f64> = (0..arrow.from.abs_diff(arrow.to).max(1))
+            .flat_map(|space| [0.5, 0.36, 0.64].map(|at| (space as f64 + at) / lanes))
+            .filter(|&share| share <= reach)
+            .collect();
+        shares.sort_by(|a, b| (a - 0.5).abs().total_cmp(&(b - 0.5).abs()));
+        shares.truncate(12);
+        let right = self.layout.width();
+        let places = shares.into_iter().map(|share| between(from, to, share));
+        let found = places
+            .map(|at| Area::around(at, wide + 4.0, 12.0))
+            .filter(|area| area.2 < right && area.0 > self.layout.left - 6.0)
+            .find(|area| taken.is_free(area))?;
+        Some((found, text))
     }
 }
+
+/// Of ten messages that could be named by their kinds so many must have room for what they carry.
+const MOST_UNNAMED: usize = 7;
 
 /// The events of one moment, as one text: `delivers 1/0, 0/0`.
 fn joined(texts: &[&str]) -> String {

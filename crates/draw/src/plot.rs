@@ -6,9 +6,10 @@
 
 use std::fmt::Write as _;
 
-use crate::style::{KINDS, Theme};
-use crate::svg::{Num, Svg, escaped, width, wrap_mono};
-use crate::words::{number, round_step};
+use crate::scale::Scale;
+use crate::style::{SERIES, Theme};
+use crate::svg::{Num, Svg, escaped, width, wrap, wrap_mono};
+use crate::words::number;
 
 /// A plot.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -21,17 +22,25 @@ pub struct Plot {
     pub x: Axis,
     /// The y axis.
     pub y: Axis,
+    /// The names of the styles of its series, if there are several.
+    pub styles: Vec<String>,
     /// The series.
     pub series: Vec<Series>,
+    /// What else must be said, below.
+    pub notes: Vec<String>,
 }
 
 /// One of the two directions.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug, Default)]
 pub struct Axis {
     /// Its label, with the unit.
     pub name: String,
     /// Whether equal steps are equal ratios.
     pub is_log: bool,
+    /// Whether its values are shares of 1, which may all be close to it.
+    pub is_share: bool,
+    /// Where it begins and ends, if that is not up to the values.
+    pub limits: (Option<f64>, Option<f64>),
 }
 
 /// Points that belong together.
@@ -39,10 +48,14 @@ pub struct Axis {
 pub struct Series {
     /// The name.
     pub name: String,
+    /// What it is of: series of one thing have one colour.
+    pub colour: usize,
+    /// Under which circumstances: these have one marker and one dash.
+    pub style: usize,
     /// The measured points.
     pub points: Vec<Point>,
-    /// The theory: at x, from the lower to the upper bound.
-    pub theory: Vec<(f64, f64, f64)>,
+    /// What the theory says.
+    pub theory: Vec<Theory>,
 }
 
 /// A measured point.
@@ -56,6 +69,24 @@ pub struct Point {
     pub error: Option<f64>,
 }
 
+/// What the theory says of a place.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Theory {
+    /// Where.
+    pub x: f64,
+    /// What it says.
+    pub says: Says,
+}
+
+/// A value, or the bounds of one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Says {
+    /// It predicts a value.
+    Value(f64),
+    /// It gives a lower and an upper bound; infinite if there is none.
+    Bounds(f64, f64),
+}
+
 const WIDE: f64 = 820.0;
 const HIGH: f64 = 470.0;
 const LEFT: f64 = 66.0;
@@ -64,287 +95,427 @@ const BELOW: f64 = 56.0;
 /// Names do not come closer to each other than this.
 const LINE: f64 = 13.0;
 
-/// Where numbers lie.
-struct Scale {
-    is_log: bool,
-    low: f64,
-    high: f64,
-    from: f64,
-    to: f64,
+/// How styles are dashed.
+const DASHES: [&str; 6] = ["", "6 4", "2 3", "9 3 2 3", "12 5", "4 2"];
+
+/// The two axes.
+struct Scales {
+    x: Scale,
+    y: Scale,
+    top: f64,
+    bottom: f64,
+    right: f64,
 }
 
-impl Scale {
-    fn new(values: &[f64], is_log: bool, (from, to): (f64, f64), from_zero: bool) -> Self {
-        let is_log = is_log && values.iter().all(|&it| it > 0.0);
-        let mut low = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let mut high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        if !low.is_finite() {
-            (low, high) = (0.0, 1.0);
-        }
-        if is_log {
-            (low, high) = (low / 1.15, high * 1.15);
-        } else {
-            let room = (high - low).max(high.abs() * 0.05).max(1e-9) * 0.06;
-            low = if from_zero && low >= 0.0 { 0.0 } else { low - room };
-            high += room;
-        }
-        Self { is_log, low, high, from, to }
-    }
-
-    fn at(&self, value: f64) -> f64 {
-        let share = if self.is_log {
-            (value / self.low).ln() / (self.high / self.low).ln()
-        } else {
-            (value - self.low) / (self.high - self.low)
-        };
-        self.from + share * (self.to - self.from)
-    }
-
-    fn ticks(&self, room: f64) -> Vec<f64> {
-        if !self.is_log {
-            let step = round_step((self.high - self.low) / ((self.to - self.from).abs() / room));
-            let first = (self.low / step).ceil() as i64;
-            let last = (self.high / step).floor() as i64;
-            return (first..=last).map(|it| it as f64 * step).collect();
-        }
-        let mut ticks = Vec::new();
-        let decades = (self.high / self.low).log10();
-        let steps: &[f64] = match decades {
-            it if it > 4.0 => &[1.0],
-            it if it > 1.6 => &[1.0, 2.0, 5.0],
-            _ => &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 7.0],
-        };
-        let first = self.low.log10().floor() as i32;
-        let last = self.high.log10().ceil() as i32;
-        for power in first..=last {
-            let all = steps.iter().map(|step| step * 10_f64.powi(power));
-            ticks.extend(all.filter(|&it| it >= self.low && it <= self.high));
-        }
-        ticks
+impl Scales {
+    fn place(&self, x: f64, y: f64) -> (f64, f64) {
+        (self.x.at(x), self.y.at(y))
     }
 }
 
 impl Plot {
     /// Draws it as SVG.
     pub fn svg(&self, theme: Theme) -> String {
-        let mut svg = Svg::default();
-        svg.text((20.0, 30.0), "h", &self.title);
-        let mut top = 34.0;
+        let colours = self.series.iter().map(|it| it.colour + 1).max().unwrap_or(0);
+        let mut svg = Svg { series: colours.min(SERIES), ..Svg::default() };
+        let mut top = 12.0;
+        for line in wrap(&self.title, 16.0, WIDE - 40.0) {
+            top += 20.0;
+            svg.text((20.0, top - 2.0), "h", &line);
+        }
         for line in wrap_mono(&self.remark, 10.5, WIDE - 40.0) {
             top += 15.0;
-            svg.text((20.0, top), "s m mono", &line);
+            svg.text((20.0, top + 2.0), "s m mono", &line);
         }
-        top += 22.0;
+        top += 24.0;
+        let scales = self.scales(top);
+        self.frame(&mut svg, &scales);
+        // What was measured lies over all that was predicted.
+        for series in &self.series {
+            theory(&mut svg, series, &scales, &self.places());
+        }
+        for series in &self.series {
+            line(&mut svg, series, &scales);
+        }
+        for series in &self.series {
+            points(&mut svg, series, &scales);
+        }
+        self.names(&mut svg, &scales);
+        let mut bottom = self.legend(&mut svg, scales.bottom + BELOW);
+        let outside = self.outside(&scales);
+        for note in self.notes.iter().chain(&outside) {
+            for line in wrap(note, 10.5, WIDE - 40.0) {
+                bottom += 15.0;
+                svg.text((20.0, bottom), "s m", &line);
+            }
+        }
+        svg.finish((WIDE, bottom + 18.0), theme, &self.title)
+    }
+
+    fn all_points(&self) -> impl Iterator<Item = &Point> {
+        self.series.iter().flat_map(|it| &it.points)
+    }
+
+    fn scales(&self, top: f64) -> Scales {
         let names = self.series.iter().map(|it| width(&it.name, 10.5)).fold(0.0, f64::max);
         let right = WIDE - names - 34.0;
         // There is room for every name.
-        let high = (HIGH - 120.0).max(LINE * self.series.len() as f64);
-        let (bottom, height) = (top + high, top + high + BELOW);
-        let points = || self.series.iter().flat_map(|it| &it.points);
+        let bottom = top + (HIGH - 120.0).max(LINE * self.series.len() as f64);
         let theory = || self.series.iter().flat_map(|it| &it.theory);
-        let xs: Vec<f64> = points().map(|it| it.x).chain(theory().map(|it| it.0)).collect();
-        let ys: Vec<f64> = points()
+        let xs: Vec<f64> =
+            self.all_points().map(|it| it.x).chain(theory().map(|it| it.x)).collect();
+        let said = |it: &Theory| match it.says {
+            Says::Value(value) => [value, value],
+            Says::Bounds(low, high) => [low, high],
+        };
+        let ys: Vec<f64> = self
+            .all_points()
             .flat_map(|it| [it.y, it.y + it.error.unwrap_or(0.0)])
-            .chain(theory().flat_map(|it| [it.1, it.2]).filter(|it| it.is_finite()))
+            .chain(theory().flat_map(said).filter(|it| it.is_finite()))
             .collect();
-        let x = Scale::new(&xs, self.x.is_log, (LEFT + 12.0, right - 8.0), false);
-        let y = Scale::new(&ys, self.y.is_log, (bottom, top), true);
-        self.frame(&mut svg, (&x, &y), (top, bottom, right));
-        for (place, series) in self.series.iter().enumerate() {
-            draw(&mut svg, series, place, (&x, &y));
-        }
-        self.names(&mut svg, (&x, &y), (top, bottom, right));
-        let has_theory = self.series.iter().any(|it| !it.theory.is_empty());
-        let has_errors = points().any(|it| it.error.is_some_and(|error| error > 0.0));
-        legend(&mut svg, height + 2.0, has_theory, has_errors);
-        svg.finish((WIDE, height + 20.0), theme, &self.title)
+        let x = Scale::new(&xs, &self.x, (LEFT + 12.0, right - 8.0), false);
+        let y = Scale::new(&ys, &self.y, (bottom, top), true);
+        Scales { x, y, top, bottom, right }
     }
 
-    fn frame(
-        &self,
-        svg: &mut Svg,
-        (x, y): (&Scale, &Scale),
-        (top, bottom, right): (f64, f64, f64),
-    ) {
-        for tick in y.ticks(44.0) {
-            let at = y.at(tick);
-            svg.line((LEFT, at), (right, at), "grid");
-            svg.text((LEFT - 8.0, at + 3.6), "s e m", &number(tick));
-        }
-        svg.line((LEFT, bottom), (right, bottom), "ax");
-        // Where few values were measured, those are the ticks.
-        let mut own: Vec<f64> = Vec::new();
-        for point in self.series.iter().flat_map(|it| &it.points) {
-            if !own.iter().any(|&it| (it - point.x).abs() < 1e-12) {
-                own.push(point.x);
+    /// Where something was measured or predicted.
+    fn places(&self) -> Vec<f64> {
+        let mut places: Vec<f64> = Vec::new();
+        let theory = self.series.iter().flat_map(|it| &it.theory).map(|it| it.x);
+        for x in self.all_points().map(|it| it.x).chain(theory) {
+            if !places.iter().any(|&it| (it - x).abs() < 1e-12) {
+                places.push(x);
             }
         }
-        own.sort_by(f64::total_cmp);
-        let ticks = if own.len() <= 12 { own } else { x.ticks(60.0) };
+        places.sort_by(f64::total_cmp);
+        places
+    }
+
+    fn frame(&self, svg: &mut Svg, scales: &Scales) {
+        let Scales { x, y, top, bottom, right } = scales;
+        for (tick, text) in y.ticks(44.0) {
+            let at = y.at(tick);
+            svg.line((LEFT, at), (*right, at), "grid");
+            svg.text((LEFT - 8.0, at + 3.6), "s e m", &text);
+        }
+        svg.line((LEFT, *bottom), (*right, *bottom), "ax");
+        // Where few values were measured, those are the ticks.
+        let own = self.places();
+        let ticks = if own.len() <= 12 {
+            own.into_iter().map(|it| (it, number(it))).collect()
+        } else {
+            x.ticks(60.0)
+        };
         let mut last = f64::NEG_INFINITY;
-        for tick in ticks {
-            let (at, text) = (x.at(tick), number(tick));
-            svg.line((at, bottom), (at, bottom + 4.0), "ax");
+        for (tick, text) in ticks.into_iter().filter(|it| x.has(it.0)) {
+            let at = x.at(tick);
+            svg.line((at, *bottom), (at, bottom + 4.0), "ax");
             let half = width(&text, 10.5) / 2.0;
             if at - half > last + 4.0 {
                 svg.text((at, bottom + 16.0), "s c m", &text);
                 last = at + half;
             }
         }
-        let middle = f64::midpoint(LEFT, right);
+        let middle = f64::midpoint(LEFT, *right);
         let scale = if x.is_log { ", logarithmic" } else { "" };
         svg.text((middle, bottom + 36.0), "t c", &format!("{}{scale}", self.x.name));
-        let scale = if y.is_log { ", logarithmic" } else { "" };
+        let scale = match (y.is_log, y.low > 0.0) {
+            (true, _) => ", logarithmic",
+            (false, true) => " (the axis does not begin at 0)",
+            (false, false) => "",
+        };
         svg.text((LEFT - 46.0, top - 10.0), "t", &format!("{}{scale}", self.y.name));
     }
 
     /// Names where the series end, pushed apart where they would lie over each other.
-    fn names(
-        &self,
-        svg: &mut Svg,
-        (x, y): (&Scale, &Scale),
-        (top, bottom, right): (f64, f64, f64),
-    ) {
-        let mut ends: Vec<(usize, (f64, f64), f64)> = Vec::new();
-        for (place, series) in self.series.iter().enumerate() {
-            let last = series.points.iter().max_by(|a, b| a.x.total_cmp(&b.x));
-            if let Some(last) = last {
-                let end = (x.at(last.x), y.at(last.y));
-                ends.push((place, end, end.1));
+    fn names(&self, svg: &mut Svg, scales: &Scales) {
+        let Scales { top, bottom, right, .. } = *scales;
+        let mut ends: Vec<(&Series, (f64, f64))> = Vec::new();
+        for series in &self.series {
+            let seen = series.points.iter().filter(|it| is_seen(it, scales));
+            if let Some(last) = seen.max_by(|a, b| a.x.total_cmp(&b.x)) {
+                ends.push((series, scales.place(last.x, last.y)));
             }
         }
-        ends.sort_by(|a, b| a.2.total_cmp(&b.2));
-        for _ in 0..200 {
-            let mut is_moved = false;
-            for place in 1..ends.len() {
-                let gap = ends[place].2 - ends[place - 1].2;
-                if gap < LINE - 0.01 {
-                    let by = (LINE - gap) / 2.0;
-                    ends[place - 1].2 -= by;
-                    ends[place].2 += by;
-                    is_moved = true;
-                }
-            }
-            if let Some(first) = ends.first_mut() {
-                first.2 = first.2.max(top - 2.0);
-            }
-            if let Some(last) = ends.last_mut() {
-                last.2 = last.2.min(bottom + 2.0);
-            }
-            if !is_moved {
-                break;
-            }
-        }
-        for (place, end, at) in ends {
-            let kind = place % KINDS;
+        ends.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
+        let wanted: Vec<f64> = ends.iter().map(|it| it.1.1).collect();
+        for ((series, end), at) in ends.iter().zip(apart(&wanted, (top, bottom))) {
+            let colour = series.colour % SERIES;
             if (at - end.1).abs() > 4.0 || right - end.0 > 24.0 {
                 let (x1, y1, x2, y2) = (Num(end.0 + 5.0), Num(end.1), Num(right + 4.0), Num(at));
                 svg.put(format_args!(
-                    "<path class=\"ko{kind} f\" opacity=\"0.55\" d=\"M{x1} {y1}L{x2} {y2}\"/>"
+                    "<path class=\"qo{colour} f\" opacity=\"0.55\" d=\"M{x1} {y1}L{x2} {y2}\"/>"
                 ));
             }
-            let class = format!("l b kt{kind}");
-            svg.text((right + 8.0, at + 3.6), &class, &self.series[place].name);
+            svg.text((right + 8.0, at + 3.6), &format!("l b qt{colour}"), &series.name);
         }
+    }
+
+    /// What lies beyond the limits.
+    fn outside(&self, scales: &Scales) -> Option<String> {
+        match self.all_points().filter(|it| !is_seen(it, scales)).count() {
+            0 => None,
+            1 => Some("One point lies outside.".to_owned()),
+            many => Some(format!("{many} points lie outside.")),
+        }
+    }
+
+    fn legend(&self, svg: &mut Svg, y: f64) -> f64 {
+        let (mut x, mut y) = (20.0, y + 2.0);
+        let mut say = |svg: &mut Svg, sign: &str, text: &str| {
+            let wide = 52.0 + width(text, 10.5);
+            if x + wide > WIDE - 8.0 && x > 20.0 {
+                (x, y) = (20.0, y + 18.0);
+            }
+            let at = (Num(x), Num(y - 4.0));
+            svg.put(format_args!("<g transform=\"translate({} {})\">{sign}</g>", at.0, at.1));
+            svg.text((x + 32.0, y), "s m", text);
+            x += wide;
+        };
+        let said = |is_it: fn(Says) -> bool| {
+            self.series.iter().any(|it| it.theory.iter().any(|it| is_it(it.says)))
+        };
+        if self.styles.len() < 2 {
+            say(svg, &format!("<g class=\"pt\">{}</g>", marker(0, (12.0, 0.0))), "measured");
+        } else {
+            for (style, name) in self.styles.iter().enumerate() {
+                let dash = dashed(style);
+                let sign = format!(
+                    "<path class=\"ax\"{dash} d=\"M0 0H26\"/><g class=\"pt\">{}</g>",
+                    marker(style, (13.0, 0.0))
+                );
+                say(svg, &sign, &format!("measured, {name}"));
+            }
+        }
+        if self.all_points().any(|it| it.error.is_some_and(|error| error > 0.0)) {
+            let bar = "<path class=\"er ax\" d=\"M8.5 -6H15.5M8.5 6H15.5M12 -6V6\"/>";
+            say(svg, bar, "95 % confidence");
+        }
+        if said(|it| matches!(it, Says::Value(_))) {
+            say(svg, "<path class=\"th ax\" d=\"M0 0H26\"/>", "the theory predicts");
+        }
+        if said(|it| matches!(it, Says::Bounds(..))) {
+            let band = "<rect class=\"bd pt\" x=\"0\" y=\"-6\" width=\"26\" height=\"12\"/>";
+            say(svg, band, "the theory gives bounds");
+        }
+        y
     }
 }
 
-fn draw(svg: &mut Svg, series: &Series, place: usize, (x, y): (&Scale, &Scale)) {
-    let kind = place % KINDS;
-    let mut theory = series.theory.clone();
-    theory.sort_by(|a, b| a.0.total_cmp(&b.0));
-    curve(svg, &theory, kind, (x, y));
-    let mut points = series.points.clone();
-    points.sort_by(|a, b| a.x.total_cmp(&b.x));
-    let mut path = String::new();
-    for (place, point) in points.iter().enumerate() {
-        let letter = if place == 0 { 'M' } else { 'L' };
-        let _ = write!(path, "{letter}{} {}", Num(x.at(point.x)), Num(y.at(point.y)));
+/// Whether a point lies within the limits.
+fn is_seen(point: &Point, scales: &Scales) -> bool {
+    scales.x.has(point.x) && scales.y.has(point.y)
+}
+
+/// Where texts go that want to be at these places, in their order: as near as can be if none is
+/// less than a line from the next, by isotonic regression.
+fn apart(wanted: &[f64], (top, bottom): (f64, f64)) -> Vec<f64> {
+    // Without the lines between them, they must only not decrease: those that would are put in one
+    // place, their mean.
+    let mut blocks: Vec<(f64, usize)> = Vec::new();
+    for (number, place) in wanted.iter().enumerate() {
+        let mut block = (place - number as f64 * LINE, 1);
+        while let Some(&(mean, count)) = blocks.last().filter(|it| it.0 >= block.0) {
+            let sum = mean * count as f64 + block.0 * block.1 as f64;
+            block = (sum / (count + block.1) as f64, count + block.1);
+            blocks.pop();
+        }
+        blocks.push(block);
     }
-    // Measured values are points; a thin line leads the eye where there is no theory to follow all
-    // along.
-    if theory.len() < points.len() && points.len() > 1 {
-        svg.put(format_args!("<path class=\"ko{kind} f\" opacity=\"0.6\" d=\"{path}\"/>"));
+    let last = bottom - LINE * wanted.len().saturating_sub(1) as f64;
+    let places = blocks.iter().flat_map(|&(mean, count)| std::iter::repeat_n(mean, count));
+    places
+        .enumerate()
+        .map(|(number, it)| it.min(last).max(top.min(last)) + number as f64 * LINE)
+        .collect()
+}
+
+/// A line through what was measured leads the eye where the theory does not predict it all along.
+fn line(svg: &mut Svg, series: &Series, scales: &Scales) {
+    let predicted = series.theory.iter().filter(|it| matches!(it.says, Says::Value(_)));
+    if series.points.len() < 2 || predicted.count() >= series.points.len() {
+        return;
     }
-    for point in points {
-        let (cx, cy) = (x.at(point.x), y.at(point.y));
+    let mut points: Vec<(f64, f64)> = series.points.iter().map(|it| (it.x, it.y)).collect();
+    points.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (colour, dash) = (series.colour % SERIES, dashed(series.style));
+    let path = polyline(&points, scales);
+    svg.put(format_args!("<path class=\"li qo{colour}\"{dash} d=\"{path}\"/>"));
+}
+
+/// Measured points with their errors.
+fn points(svg: &mut Svg, series: &Series, scales: &Scales) {
+    let (y, colour) = (&scales.y, series.colour % SERIES);
+    for point in series.points.iter().filter(|it| is_seen(it, scales)) {
+        let (cx, cy) = scales.place(point.x, point.y);
         let error = point.error.filter(|it| it.is_finite() && *it > 0.0);
         if let Some(error) = error {
-            let low = if y.is_log { (point.y - error).max(y.low) } else { point.y - error };
-            let (up, down) = (y.at(point.y + error), y.at(low));
+            let ends = [point.y + error, point.y - error].map(|it| y.at(y.nearest(it)));
             let (left, right) = (Num(cx - 3.5), Num(cx + 3.5));
             svg.put(format_args!(
-                "<path class=\"er ko{kind}\" d=\"M{left} {0}H{right}M{left} {1}H{right}\
+                "<path class=\"er qo{colour}\" d=\"M{left} {0}H{right}M{left} {1}H{right}\
                  M{2} {0}V{1}\"/>",
-                Num(up),
-                Num(down),
+                Num(ends[0]),
+                Num(ends[1]),
                 Num(cx)
             ));
         }
         let error = error.map_or_else(String::new, |it| format!(" ± {}", number(it)));
         let title = format!("{}: {} at {}{error}", series.name, number(point.y), number(point.x));
         svg.put(format_args!(
-            "<g class=\"k{kind}\">{}<title>{}</title></g>",
-            sign(place, (cx, cy)),
+            "<g class=\"mk q{colour}\">{}<title>{}</title></g>",
+            marker(series.style, (cx, cy)),
             escaped(&title)
         ));
     }
 }
 
-/// The theory: a dashed line, or a band between two.
-fn curve(svg: &mut Svg, theory: &[(f64, f64, f64)], kind: usize, (x, y): (&Scale, &Scale)) {
-    if theory.is_empty() {
+/// What the theory says: a broad pale line where it predicts, a band where it gives bounds; neither
+/// goes on over a place of which it says something else, or nothing.
+fn theory(svg: &mut Svg, series: &Series, scales: &Scales, places: &[f64]) {
+    let says = |x: f64| series.theory.iter().find(|it| (it.x - x).abs() < 1e-12).map(|it| it.says);
+    let (mut values, mut bounds) = (Vec::new(), Vec::new());
+    let own =
+        |x: &f64| series.points.iter().any(|it| (it.x - x).abs() < 1e-12) || says(*x).is_some();
+    for said in places.iter().copied().filter(own).map(|x| (x, says(x))).chain([(0.0, None)]) {
+        if !matches!(said.1, Some(Says::Value(_))) {
+            curve(svg, series, &std::mem::take(&mut values), scales);
+        }
+        if !matches!(said.1, Some(Says::Bounds(..))) {
+            band(svg, series, &std::mem::take(&mut bounds), scales);
+        }
+        match said {
+            (x, Some(Says::Value(value))) => values.push((x, value)),
+            (x, Some(Says::Bounds(low, high))) => bounds.push((x, low, high)),
+            (_, None) => {}
+        }
+    }
+}
+
+/// How far the theory of a single place reaches to both sides.
+const REACH: f64 = 9.0;
+
+fn curve(svg: &mut Svg, series: &Series, values: &[(f64, f64)], scales: &Scales) {
+    let path = match values {
+        [] => return,
+        [(x, y)] if scales.y.has(*y) => {
+            let (x, y) = scales.place(*x, *y);
+            format!("M{} {}H{}", Num(x - REACH), Num(y), Num(x + REACH))
+        }
+        many => polyline(many, scales),
+    };
+    let (colour, dash) = (series.colour % SERIES, dashed(series.style));
+    svg.put(format_args!("<path class=\"th qo{colour}\"{dash} d=\"{path}\"/>"));
+}
+
+fn band(svg: &mut Svg, series: &Series, bounds: &[(f64, f64, f64)], scales: &Scales) {
+    let edge = |pick: fn(&(f64, f64, f64)) -> f64| -> Vec<(f64, f64)> {
+        let at = |value: f64| scales.y.at(scales.y.nearest(value));
+        match bounds {
+            [one] => {
+                let (x, y) = (scales.x.at(one.0), at(pick(one)));
+                vec![(x - REACH, y), (x + REACH, y)]
+            }
+            many => in_pieces(many, scales, pick),
+        }
+    };
+    let (low, mut high) = (edge(|it| it.1), edge(|it| it.2));
+    if low.is_empty() {
         return;
     }
-    let line = |pick: fn(&(f64, f64, f64)) -> f64| {
-        let mut path = String::new();
-        for point in theory.iter().filter(|it| pick(it).is_finite()) {
-            let letter = if path.is_empty() { 'M' } else { 'L' };
-            let _ = write!(path, "{letter}{} {}", Num(x.at(point.0)), Num(y.at(pick(point))));
+    high.reverse();
+    let mut path = String::new();
+    for (x, y) in low.into_iter().chain(high) {
+        let letter = if path.is_empty() { 'M' } else { 'L' };
+        let _ = write!(path, "{letter}{} {}", Num(x), Num(y));
+    }
+    svg.put(format_args!("<path class=\"bd q{}\" d=\"{path}Z\"/>", series.colour % SERIES));
+}
+
+/// One edge of a band, which goes along the frame where it is beyond it.
+fn in_pieces(
+    bounds: &[(f64, f64, f64)],
+    scales: &Scales,
+    pick: fn(&(f64, f64, f64)) -> f64,
+) -> Vec<(f64, f64)> {
+    const PIECES: u32 = 24;
+    let (top, bottom) = (scales.y.at(scales.y.high), scales.y.at(scales.y.low));
+    // A bound that there is not lies far above all that is seen.
+    let at = |it: &(f64, f64, f64)| {
+        let y = pick(it);
+        if y.is_finite() && (y > 0.0 || !scales.y.is_log) {
+            scales.place(it.0, y)
+        } else {
+            (scales.x.at(it.0), if y > 0.0 { top } else { bottom })
         }
-        path
     };
-    let is_wide = theory.iter().any(|it| (it.2 - it.1).abs() > it.2.abs() * 1e-6);
-    svg.put(format_args!("<path class=\"cv ko{kind}\" d=\"{}\"/>", line(|it| it.1)));
-    if is_wide {
-        svg.put(format_args!("<path class=\"cv ko{kind}\" d=\"{}\"/>", line(|it| it.2)));
+    let mut edge = Vec::new();
+    for pair in bounds.windows(2) {
+        let (a, b) = (at(&pair[0]), at(&pair[1]));
+        for piece in 0..=PIECES {
+            let share = f64::from(piece) / f64::from(PIECES);
+            edge.push((a.0 + (b.0 - a.0) * share, (a.1 + (b.1 - a.1) * share).clamp(top, bottom)));
+        }
+    }
+    edge
+}
+
+/// The path of a line through these points, as far as it lies within the limits.
+fn polyline(points: &[(f64, f64)], scales: &Scales) -> String {
+    let (top, bottom) = (scales.y.at(scales.y.high), scales.y.at(scales.y.low));
+    let is_known = |it: &&(f64, f64)| it.1.is_finite() && (it.1 > 0.0 || !scales.y.is_log);
+    let places: Vec<(f64, f64)> =
+        points.iter().filter(is_known).map(|it| scales.place(it.0, it.1)).collect();
+    let mut path = String::new();
+    let mut end = None;
+    for pair in places.windows(2) {
+        let (a, b) = (pair[0], pair[1]);
+        // The part of the way on which it crosses a height.
+        let share = |y: f64| ((y - a.1) / (b.1 - a.1)).clamp(0.0, 1.0);
+        let (mut from, mut to) = (0.0, 1.0);
+        if (b.1 - a.1).abs() > 1e-9 {
+            let (one, other) = (share(top), share(bottom));
+            (from, to) = (one.min(other), one.max(other));
+        } else if a.1 < top - 1e-6 || a.1 > bottom + 1e-6 {
+            continue;
+        }
+        if to - from < 1e-9 {
+            continue;
+        }
+        let at = |share: f64| (a.0 + (b.0 - a.0) * share, a.1 + (b.1 - a.1) * share);
+        let (first, last) = (at(from), at(to));
+        if end != Some(first) {
+            let _ = write!(path, "M{} {}", Num(first.0), Num(first.1));
+        }
+        let _ = write!(path, "L{} {}", Num(last.0), Num(last.1));
+        end = Some(last);
+    }
+    path
+}
+
+fn dashed(style: usize) -> String {
+    match DASHES[style % DASHES.len()] {
+        "" => String::new(),
+        dash => format!(" stroke-dasharray=\"{dash}\""),
     }
 }
 
-/// Shapes, so that series are told apart without colours, too.
-fn sign(place: usize, (x, y): (f64, f64)) -> String {
+/// The shape of a style.
+fn marker(style: usize, (x, y): (f64, f64)) -> String {
     let (nx, ny) = (Num(x), Num(y));
-    match place % 4 {
-        0 => format!("<circle cx=\"{nx}\" cy=\"{ny}\" r=\"3.6\"/>"),
+    match style % 6 {
+        0 => format!("<circle cx=\"{nx}\" cy=\"{ny}\" r=\"3.8\"/>"),
         1 => format!(
-            "<rect x=\"{}\" y=\"{}\" width=\"6.6\" height=\"6.6\"/>",
-            Num(x - 3.3),
-            Num(y - 3.3)
+            "<rect x=\"{}\" y=\"{}\" width=\"7\" height=\"7\"/>",
+            Num(x - 3.5),
+            Num(y - 3.5)
         ),
-        2 => format!("<path d=\"M{nx} {}l4.3 7.4h-8.6Z\"/>", Num(y - 4.6)),
-        _ => format!("<path d=\"M{nx} {}l4.6 4.6 -4.6 4.6 -4.6 -4.6Z\"/>", Num(y - 4.6)),
-    }
-}
-
-fn legend(svg: &mut Svg, y: f64, has_theory: bool, has_errors: bool) {
-    let mut x = 20.0;
-    let mut say = |svg: &mut Svg, sign: &str, text: &str| {
-        svg.put(format_args!("<g transform=\"translate({} {})\">{sign}</g>", Num(x), Num(y - 4.0)));
-        svg.text((x + 32.0, y), "s m", text);
-        x += 52.0 + width(text, 10.5);
-    };
-    say(
-        svg,
-        &format!("<g class=\"k{KINDS}\"><circle cx=\"12\" cy=\"0\" r=\"3.6\"/></g>"),
-        "measured",
-    );
-    if has_errors {
-        let bar = format!("<path class=\"er ko{KINDS}\" d=\"M8.5 -6H15.5M8.5 6H15.5M12 -6V6\"/>");
-        say(svg, &bar, "95 % confidence");
-    }
-    if has_theory {
-        let line = format!("<path class=\"cv ko{KINDS}\" d=\"M0 0H26\"/>");
-        say(svg, &line, "theory; where it gives a range, its two ends");
+        2 => format!("<path d=\"M{nx} {}l4.5 7.8h-9Z\"/>", Num(y - 4.8)),
+        3 => format!("<path d=\"M{nx} {}l4.8 4.8 -4.8 4.8 -4.8 -4.8Z\"/>", Num(y - 4.8)),
+        4 => format!("<path d=\"M{nx} {}l4.5 -7.8h-9Z\"/>", Num(y + 4.8)),
+        _ => {
+            format!("<path d=\"M{} {}h3v-3h3v3h3v3h-3v3h-3v-3h-3Z\"/>", Num(x - 4.5), Num(y - 1.5))
+        }
     }
 }
 
@@ -355,6 +526,8 @@ mod tests {
     fn plot(series: usize) -> Plot {
         let one = |place: usize| Series {
             name: format!("algorithm-{place}"),
+            colour: place,
+            style: 0,
             points: (1..6)
                 .map(|it| {
                     let x = f64::from(1 << it);
@@ -362,10 +535,10 @@ mod tests {
                 })
                 .collect(),
             theory: (1..6)
-                .map(|it| (f64::from(1 << it), f64::from(2 << it), f64::from(2 << it)))
+                .map(|it| Theory { x: f64::from(1 << it), says: Says::Value(f64::from(2 << it)) })
                 .collect(),
         };
-        let axis = |name: &str| Axis { name: name.to_owned(), is_log: true };
+        let axis = |name: &str| Axis { name: name.to_owned(), is_log: true, ..Axis::default() };
         Plot {
             title: "messages".to_owned(),
             x: axis("nodes"),
@@ -375,39 +548,112 @@ mod tests {
         }
     }
 
-    #[test]
-    fn names_do_not_lie_over_each_other() {
-        let svg = plot(12).svg(Theme::Auto);
-        let mut heights: Vec<f64> = svg
-            .lines()
-            .filter(|line| line.contains("class=\"l b kt"))
+    /// The lines of elements of a class.
+    fn of<'a>(svg: &'a str, class: &'a str) -> Vec<&'a str> {
+        svg.lines().filter(|line| line.contains(&format!("class=\"{class}"))).collect()
+    }
+
+    fn heights(svg: &str) -> Vec<f64> {
+        let mut heights: Vec<f64> = of(svg, "l b qt")
+            .iter()
             .filter_map(|line| line.split("y=\"").nth(1)?.split('"').next()?.parse().ok())
             .collect();
         heights.sort_by(f64::total_cmp);
-        assert_eq!(heights.len(), 12);
-        assert!(heights.windows(2).all(|it| it[1] - it[0] > LINE - 1.0), "{heights:?}");
+        heights
+    }
+
+    #[test]
+    fn names_do_not_lie_over_each_other_even_if_all_series_end_in_one_place_at_the_top() {
+        let mut same = plot(23);
+        for point in same.series.iter_mut().flat_map(|it| &mut it.points) {
+            point.y = 1.0;
+        }
+        for (plot, count) in [(plot(12), 12), (same, 23)] {
+            let heights = heights(&plot.svg(Theme::Auto));
+            assert_eq!(heights.len(), count);
+            assert!(heights.windows(2).all(|it| it[1] - it[0] > LINE - 0.2), "{heights:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_as_near_as_can_be_to_where_they_want_to_be() {
+        let places = apart(&[100.0, 100.0, 300.0], (0.0, 400.0));
+        assert_eq!(places, [93.5, 106.5, 300.0]);
+        assert_eq!(apart(&[0.0, 0.0], (0.0, 400.0)), [0.0, LINE]);
+        assert_eq!(apart(&[400.0, 400.0], (0.0, 400.0)), [400.0 - LINE, 400.0]);
+        assert_eq!(apart(&[], (0.0, 400.0)), [0.0; 0]);
+    }
+
+    #[test]
+    fn a_colour_is_what_a_series_is_of_and_a_marker_with_its_dash_the_circumstances() {
+        let mut plot = plot(20);
+        let mut light = plot.series[3].clone();
+        (light.style, light.theory) = (1, light.theory[..3].to_vec());
+        plot.series.push(light);
+        plot.styles = vec!["load heavy".to_owned(), "load light".to_owned()];
+        let svg = plot.svg(Theme::Light);
+        let mut colours: Vec<&str> = of(&svg, "mk q")
+            .iter()
+            .map(|line| line.split("mk ").nth(1).and_then(|it| it.split('"').next()).expect("one"))
+            .collect();
+        colours.sort_unstable();
+        colours.dedup();
+        assert_eq!(colours.len(), 20);
+        let squares = |line: &&&str| line.contains("<rect");
+        assert_eq!(of(&svg, "mk q3\"").iter().filter(squares).count(), 5);
+        assert_eq!(of(&svg, "mk q3\"").len(), 10);
+        assert_eq!(of(&svg, "li qo3\"").len(), 1);
+        assert!(of(&svg, "li qo3\"")[0].contains("dasharray=\"6 4\""), "{svg}");
+        assert!(svg.contains("measured, load light"), "{svg}");
+    }
+
+    #[test]
+    fn theory_is_a_line_or_a_band_and_neither_goes_on_over_the_other() {
+        let mut plot = plot(1);
+        plot.series[0].theory[2].says = Says::Bounds(8.0, 20.0);
+        plot.series[0].theory[3].says = Says::Bounds(8.0, f64::INFINITY);
+        let svg = plot.svg(Theme::Light);
+        let (lines, bands) = (of(&svg, "th qo0"), of(&svg, "bd q0"));
+        assert_eq!((lines.len(), bands.len()), (2, 1), "{svg}");
+        assert!(lines[0].matches('L').count() == 1, "from the first to the second: {}", lines[0]);
+        assert!(lines[1].contains('H'), "the last stands alone: {}", lines[1]);
+        assert!(svg.contains("the theory predicts") && svg.contains("the theory gives bounds"));
+        plot.series[0].theory.clear();
+        let bare = plot.svg(Theme::Light);
+        assert!(!bare.contains("the theory"), "{bare}");
+    }
+
+    #[test]
+    fn what_was_measured_lies_over_all_theory() {
+        let svg = plot(9).svg(Theme::Light);
+        let last_theory = svg.rfind("class=\"th qo").expect("theory");
+        let first_point = svg.find("class=\"mk q").expect("a point");
+        assert!(last_theory < first_point);
+    }
+
+    #[test]
+    fn beyond_the_limits_nothing_is_drawn_and_that_is_said() {
+        let mut plot = plot(1);
+        plot.y.limits = (Some(5.0), Some(40.0));
+        let svg = plot.svg(Theme::Light);
+        assert_eq!(of(&svg, "mk q0").len(), 3, "8, 16 and 32 of 4 to 64");
+        assert!(svg.contains("2 points lie outside."), "{svg}");
     }
 
     #[test]
     fn it_can_be_drawn_whatever_was_measured() {
         let mut odd = plot(2);
         odd.series[0].points[0].y = 0.0;
-        odd.series[1].theory.push((3.0, 1.0, f64::INFINITY));
+        odd.series[1].theory.push(Theory { x: 3.0, says: Says::Bounds(0.0, f64::INFINITY) });
         odd.series.push(Series { name: "nothing".to_owned(), ..Series::default() });
-        for plot in [plot(1), odd, Plot::default()] {
+        let mut still = plot(2);
+        still.series[0].points.truncate(1);
+        still.series[0].theory.truncate(1);
+        for plot in [plot(1), odd, still, Plot::default()] {
             let svg = plot.svg(Theme::Dark);
             assert!(!svg.contains("NaN") && !svg.contains("inf"), "{svg}");
             #[cfg(feature = "png")]
             crate::png::png(&svg, 0.5).expect("it is an SVG");
         }
-    }
-
-    #[test]
-    fn ticks_are_few_and_round() {
-        let scale = Scale::new(&[2.0, 256.0], true, (0.0, 700.0), false);
-        assert_eq!(
-            scale.ticks(60.0).iter().map(|&it| number(it)).collect::<Vec<_>>(),
-            ["2", "5", "10", "20", "50", "100", "200"]
-        );
     }
 }

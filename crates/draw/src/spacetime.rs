@@ -3,17 +3,16 @@
 //! A label that would cover another is left out: kinds of messages replace texts, and arrows fade
 //! where there are many. Tooltips have the full text.
 
-use std::collections::HashMap;
-
+use crate::captions;
 use crate::chart::{Arrow, Chart, Fate, Moment, Outage, Point, Span};
-use crate::clocks::Clocks;
 use crate::labels::{Area, Taken};
-use crate::layout::Layout;
+use crate::layout::{Layout, Rows};
 use crate::legend;
 use crate::margins::{axis, caption, heading, states};
 use crate::story::{Bar, Mark, Story, What};
 use crate::style::{KINDS, Theme};
 use crate::svg::{Num, Svg, escaped, plain, pointed, width};
+use crate::ways::{Ends, between};
 
 /// How it is drawn.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -24,8 +23,10 @@ pub struct Options {
     pub width: Option<f64>,
     /// Whether what every event changed is listed below.
     pub states: bool,
-    /// Which logical clocks are written at events.
-    pub clocks: Option<Clocks>,
+    /// From when on, if not from the beginning.
+    pub from: Option<u64>,
+    /// Until when, if not to the end.
+    pub to: Option<u64>,
 }
 
 /// Beyond so many events nothing has a title of its own: no browser would bear it.
@@ -37,57 +38,134 @@ const MOST_POINTS: usize = 4_000;
 /// Half the height of a bar.
 pub(crate) const HALF: f64 = 6.0;
 
+/// With more nodes than this, messages lie over each other until no name tells whose it is.
+pub(crate) const MOST_NAMED: usize = 20;
+
+/// Beyond so many arrows in so many pixels none can be followed.
+const MOST_ARROWS_A_PIXEL: f64 = 2.0;
+
 /// Draws a run as SVG.
 pub fn svg(story: &Story, options: &Options) -> String {
     let chart = Chart::of(story);
-    let mut layout = Layout::of(story, &chart, options.width);
+    let Rows { rows, cut } = rows(story, &chart, options);
+    let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return String::new() };
+    let shown = chart.within(first.begin, last.end, last.is_last);
     let mut svg = Svg::default();
-    layout.top = heading(&mut svg, story, &layout);
-    let mut picture = Picture {
-        story,
-        chart: &chart,
-        layout: &layout,
-        has_titles: story.events.len() <= MOST_TITLES,
-        bars: bars(&chart, layout.lanes),
-        ways: Vec::new(),
-        taken: Taken::default(),
-        svg,
-    };
-    picture.ways = picture.ways();
-    picture.ground();
-    picture.arrows();
-    picture.nodes();
-    picture.points();
-    picture.wrong();
-    picture.words(options);
-    let mut svg = picture.svg;
-    let mut bottom = axis(&mut svg, &layout);
-    bottom = legend::draw(&mut svg, &chart, story, &layout, bottom);
-    bottom = caption(&mut svg, story, &chart, &layout, bottom);
+    let mut bottom = heading(&mut svg, story, first);
+    let stamped = has_stamps(story, &shown);
+    let mut is_short = vec![None; chart.kinds.len()];
+    let last_row = rows.len() - 1;
+    for (number, row) in rows.iter().enumerate() {
+        let mut layout = Layout { top: bottom, ..row.clone() };
+        layout.top += if number > 0 { ROWS_APART } else { 0.0 };
+        let part = chart.within(layout.begin, layout.end, layout.is_last);
+        let mut picture = Picture {
+            story,
+            chart: &part,
+            layout: &layout,
+            has_titles: shown.points.len() <= MOST_TITLES,
+            has_points: shown.points.len() <= MOST_POINTS,
+            bars: bars(&part, layout.lanes),
+            ways: Vec::new(),
+            taken: Taken::default(),
+            is_short: std::mem::take(&mut is_short),
+            svg: std::mem::take(&mut svg),
+        };
+        picture.draw(options.states, stamped);
+        (svg, is_short) = (picture.svg, picture.is_short);
+        bottom = axis(&mut svg, &layout, number == last_row);
+    }
+    let last = Layout { top: bottom, ..rows[last_row].clone() };
+    bottom = legend::draw(&mut svg, &shown, shown.points.len() <= MOST_POINTS, &last, bottom);
+    let mut notes = captions::of(story, &chart);
+    notes.extend(limits(story, &shown, cut, last.lanes).map(|it| (it, false)));
+    bottom = caption(&mut svg, &notes, &last, bottom);
     if options.states {
-        bottom = states(&mut svg, story, &layout, bottom);
+        bottom = states(&mut svg, story, &last, bottom);
     }
     let title = format!("{}: {}", story.title, story.command);
-    svg.finish((layout.width(), bottom + 14.0), options.theme, &title)
+    svg.finish((last.width(), bottom + 14.0), options.theme, &title)
 }
 
-/// An arrow and where it lies.
-type Ends = ((f64, f64), (f64, f64));
+/// What cannot be read, or is not there because it could not be.
+pub fn remark(story: &Story, options: &Options) -> Option<String> {
+    let chart = Chart::of(story);
+    let Rows { rows, cut } = rows(story, &chart, options);
+    let (first, last) = (rows.first()?, rows.last()?);
+    let shown = chart.within(first.begin, last.end, last.is_last);
+    let wide: f64 = rows.iter().map(|it| it.span).sum();
+    if shown.arrows.len() as f64 > wide * MOST_ARROWS_A_PIXEL {
+        return Some(format!(
+            "{} messages in one picture are more than can be read: --from and --to show a part of \
+             the run, --only and --hide some kinds of messages, --nodes-shown some nodes",
+            shown.arrows.len()
+        ));
+    }
+    let limits = limits(story, &shown, cut, 0)?;
+    Some(limits.trim_end_matches('.').to_owned())
+}
+
+fn rows(story: &Story, chart: &Chart, options: &Options) -> Rows {
+    Layout::rows(story, chart, options.width, (options.from, options.to))
+}
+
+/// Whether logical clocks are written at events.
+fn has_stamps(story: &Story, shown: &Chart) -> bool {
+    !story.stamps.is_empty() && shown.points.len() <= MOST_POINTS
+}
+
+/// What a picture leaves out, in sentences.
+fn limits(story: &Story, shown: &Chart, cut: Option<u64>, lanes: usize) -> Option<String> {
+    let cut = cut.map(|at| {
+        format!(
+            "The picture ends at {}, the run at {}: --from and --to show another part.",
+            story.when(at),
+            story.when(story.end())
+        )
+    });
+    let unnamed = (lanes > MOST_NAMED && !shown.arrows.is_empty()).then(|| {
+        format!(
+            "With more than {MOST_NAMED} nodes messages have colours and no names; --nodes-shown \
+             picks some nodes."
+        )
+    });
+    let all: Vec<String> = cut.into_iter().chain(unnamed).collect();
+    (!all.is_empty()).then(|| all.join(" "))
+}
+
+/// Rows are so far from each other.
+const ROWS_APART: f64 = 10.0;
 
 pub(crate) struct Picture<'a> {
     pub(crate) story: &'a Story,
+    /// What is in this row.
     pub(crate) chart: &'a Chart,
     pub(crate) layout: &'a Layout,
     has_titles: bool,
+    has_points: bool,
     /// The states of each node and their times, in order.
-    bars: Vec<Vec<(u64, u64)>>,
-    /// Where every arrow lies.
+    pub(crate) bars: Vec<Vec<(u64, u64)>>,
+    /// Where every arrow lies, though it may begin or end in another row.
     pub(crate) ways: Vec<Ends>,
     pub(crate) taken: Taken,
+    /// Which kinds of messages are named by their kinds, as far as that has been decided.
+    pub(crate) is_short: Vec<Option<bool>>,
     pub(crate) svg: Svg,
 }
 
 impl Picture<'_> {
+    fn draw(&mut self, has_states: bool, has_stamps: bool) {
+        self.ways = self.ways();
+        self.eras();
+        self.ground();
+        self.arrows();
+        self.nodes();
+        self.losses();
+        self.points();
+        self.wrong();
+        self.words(has_states, has_stamps);
+    }
+
     /// The background: faults of the network, and the lines of the nodes.
     fn ground(&mut self) {
         let (top, bottom) = (self.layout.top, self.layout.bottom());
@@ -123,47 +201,26 @@ impl Picture<'_> {
         }
     }
 
+    /// What nodes are in: a band behind the line of each, as dark as that of all who are in the
+    /// same.
+    fn eras(&mut self) {
+        let half = (self.layout.gap * 0.36).min(26.0);
+        let chart = self.chart;
+        for era in &chart.eras {
+            let (from, until) = (self.layout.x(era.from), self.until(era.until));
+            let shade = era.number % 2;
+            let y = self.layout.y(era.node);
+            let (x, top, w, h) = (Num(from), Num(y - half), Num(until - from), Num(2.0 * half));
+            self.svg.put(format_args!(
+                "<rect x=\"{x}\" y=\"{top}\" width=\"{w}\" height=\"{h}\" rx=\"3\" \
+                 class=\"era{shade}\"><title>{}</title></rect>",
+                escaped(&format!("{}: {}", self.story.lanes[era.node], era.text))
+            ));
+        }
+    }
+
     fn until(&self, until: Option<u64>) -> f64 {
         until.map_or(self.layout.right() + 10.0, |at| self.layout.x(at))
-    }
-
-    /// Where arrows begin and end. Of several that would lie over each other, each is a little to
-    /// the right of the last.
-    fn ways(&self) -> Vec<Ends> {
-        let mut alike: HashMap<_, u32> = HashMap::new();
-        let mut ways = Vec::with_capacity(self.chart.arrows.len());
-        for arrow in &self.chart.arrows {
-            let (mut from, mut to) = self.way(arrow);
-            let count = alike.entry((arrow.from, arrow.to, arrow.sent, arrow.got)).or_default();
-            let aside = f64::from(*count) * 5.0;
-            *count += 1;
-            (from.0, to.0) = (from.0 + aside, to.0 + aside);
-            ways.push((from, to));
-        }
-        ways
-    }
-
-    /// Whether a node is in something at a time, so that a bar lies over its line.
-    fn has_bar(&self, node: usize, at: u64) -> bool {
-        let Some(bars) = self.bars.get(node) else { return false };
-        let next = bars.partition_point(|&(from, _)| from <= at);
-        next.checked_sub(1).is_some_and(|last| bars[last].1 >= at)
-    }
-
-    fn way(&self, arrow: &Arrow) -> Ends {
-        let layout = self.layout;
-        let (x1, y1, mut y2) = (layout.x(arrow.sent), layout.y(arrow.from), layout.y(arrow.to));
-        // The head is not hidden by a bar.
-        if arrow.got.is_some_and(|got| self.has_bar(arrow.to, got)) {
-            y2 += (y1 - y2).signum() * (HALF.min(layout.gap / 5.0) + 0.5);
-        }
-        let x2 = match arrow.fate {
-            Fate::Arrived => layout.x(arrow.got.unwrap_or(arrow.sent)),
-            Fate::TooLate(at) | Fate::Lost(at) if at > arrow.sent => layout.x(at),
-            Fate::TooLate(_) | Fate::Lost(_) => x1 + layout.way,
-            Fate::UnderWay => layout.right() + 22.0,
-        };
-        ((x1, y1), (x2, y2))
     }
 
     fn arrows(&mut self) {
@@ -184,7 +241,8 @@ impl Picture<'_> {
     }
 
     fn arrow(&mut self, place: usize, class: &str) {
-        let (arrow, (from, to)) = (&self.chart.arrows[place], self.ways[place]);
+        let (arrow, whole) = (&self.chart.arrows[place], self.ways[place]);
+        let Some(((from, to), is_cut)) = self.in_row(whole) else { return };
         let kind = arrow.kind.min(KINDS);
         let colour = match (arrow.is_token, arrow.is_tree) {
             (true, _) if self.layout.is_crowded => "tok thin".to_owned(),
@@ -194,9 +252,12 @@ impl Picture<'_> {
         };
         let path = match arrow.fate {
             Fate::Arrived if arrow.from == arrow.to => loop_at(from, to),
-            Fate::Arrived => pointed(from, to),
-            Fate::TooLate(_) => plain(from, to),
-            Fate::Lost(_) => plain(from, between(from, to, 0.5)),
+            Fate::Arrived if !is_cut => pointed(from, to),
+            Fate::Arrived | Fate::TooLate(_) => plain(from, to),
+            Fate::Lost(_) => match self.in_row((whole.0, between(whole.0, whole.1, 0.5))) {
+                Some(((from, to), _)) => plain(from, to),
+                None => return,
+            },
             Fate::UnderWay => plain(from, between(from, to, 0.45)),
         };
         let dash = if arrow.fate == Fate::UnderWay { " dash" } else { "" };
@@ -208,10 +269,14 @@ impl Picture<'_> {
         } else {
             self.svg.put(format_args!("<path class=\"{colour}{dash}\" d=\"{path}\"/>"));
         }
-        match arrow.fate {
-            Fate::Lost(_) => self.cross(between(from, to, 0.5)),
-            Fate::TooLate(_) => self.cross(between(from, to, 0.94)),
-            Fate::Arrived | Fate::UnderWay => {}
+    }
+
+    /// Where messages are lost: over bars, which would hide it.
+    fn losses(&mut self) {
+        for place in 0..self.chart.arrows.len() {
+            if let Some(at) = self.crossed(place) {
+                self.cross(at);
+            }
         }
     }
 
@@ -285,8 +350,10 @@ impl Picture<'_> {
         let y = self.layout.y(outage.node);
         let (from, until) = (self.layout.x(outage.from), self.until(outage.until));
         if outage.is_down {
-            self.cross((from, y));
-            if outage.until.is_some() {
+            if self.layout.has(outage.from) {
+                self.cross((from, y));
+            }
+            if outage.until.is_some_and(|at| self.layout.has(at)) {
                 let (x, y) = (Num(until), Num(y));
                 self.svg.put(format_args!(
                     "<circle cx=\"{x}\" cy=\"{y}\" r=\"4.2\" \
@@ -304,7 +371,7 @@ impl Picture<'_> {
     }
 
     fn points(&mut self) {
-        let has_points = self.story.events.len() <= MOST_POINTS;
+        let has_points = self.has_points;
         for point in &self.chart.points {
             match point.what {
                 Moment::Marked(mark) => self.mark(point, mark),
@@ -351,7 +418,8 @@ impl Picture<'_> {
 
     /// The moment at which something was wrong.
     fn wrong(&mut self) {
-        let Some(at) = self.story.wrong.as_ref().and_then(|wrong| wrong.at) else { return };
+        let at = self.story.wrong.as_ref().and_then(|wrong| wrong.at);
+        let Some(at) = at.filter(|&at| self.layout.has(at)) else { return };
         let x = self.layout.x(at);
         let (top, bottom) = (self.layout.top - 4.0, self.layout.bottom());
         self.svg.line((x, top), (x, bottom), "wl");
@@ -375,10 +443,6 @@ pub(crate) fn stands_out(arrow: &Arrow) -> bool {
     arrow.is_token || arrow.is_tree || arrow.fate != Fate::Arrived
 }
 
-pub(crate) fn between(from: (f64, f64), to: (f64, f64), share: f64) -> (f64, f64) {
-    (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
-}
-
 /// A message to oneself: above the line and back.
 fn loop_at(from: (f64, f64), to: (f64, f64)) -> String {
     let middle = f64::midpoint(from.0, to.0);
@@ -389,6 +453,7 @@ fn loop_at(from: (f64, f64), to: (f64, f64)) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clocks::Clocks;
     use crate::story::{Clock, Event, Look, MessageLabel, Wrong};
 
     /// So many nodes send each other so many messages, in a circle.
@@ -431,7 +496,7 @@ mod tests {
 
     #[test]
     fn no_label_is_written_over_another() {
-        for (lanes, messages) in [(2, 12), (5, 100), (30, 2_000)] {
+        for (lanes, messages) in [(2, 12), (5, 100), (16, 2_000)] {
             let drawn = svg(&story(lanes, messages), &Options::default());
             let all = labels(&drawn);
             assert!(!all.is_empty(), "{lanes} × {messages}: nothing is named");
@@ -449,7 +514,172 @@ mod tests {
             labels(&svg(&story(lanes, messages), &Options::default())).len() as u64
         };
         assert_eq!(named(3, 10), 10);
-        assert!(named(30, 2_000) < 500);
+        assert!(named(16, 2_000) < 500);
+    }
+
+    #[test]
+    fn messages_of_many_nodes_have_colours_and_no_names_and_that_is_said() {
+        for (lanes, is_named) in [(20, true), (25, false)] {
+            let drawn = svg(&story(lanes, 30), &Options::default());
+            assert_eq!(!labels(&drawn).is_empty(), is_named, "{lanes}");
+            assert_eq!(drawn.contains("messages have colours and no names"), !is_named, "{lanes}");
+        }
+    }
+
+    #[test]
+    fn messages_of_a_kind_are_all_named_with_what_they_carry_or_none_is() {
+        for (times, is_long) in [(1, true), (20, false)] {
+            // So many times as many messages at once.
+            let mut story = story(7, 400);
+            for event in &mut story.events {
+                let late = if matches!(event.what, What::Got { .. }) { 1_000_000 } else { 0 };
+                event.at = (event.at - late) / times + late;
+            }
+            story.events.sort_by_key(|event| event.at);
+            let drawn = svg(&story, &Options::default());
+            let is_label = |line: &&str| line.contains("l c kt") || line.contains("l c b tt");
+            let texts: Vec<&str> = drawn.lines().filter(is_label).collect();
+            assert!(texts.len() > 3, "{texts:?}");
+            let long = texts.iter().filter(|it| it.contains("REQUEST(")).count();
+            assert_eq!(long, if is_long { texts.len() } else { 0 }, "{texts:?}");
+        }
+    }
+
+    #[test]
+    fn labels_give_way_to_the_crosses_of_lost_messages() {
+        let mut story = story(4, 60);
+        let look = Look::bar(Bar::Outlined("waits"));
+        let waits = What::Said { text: "acquire".to_owned(), is_command: true, look };
+        story.events.insert(0, Event { at: 0, node: 1, what: waits, state: None });
+        let lost: Vec<(usize, u64)> = story
+            .events
+            .iter()
+            .filter_map(|event| match &event.what {
+                What::Got { from, letter } if letter.number % 3 == 0 => {
+                    Some((*from, letter.number))
+                }
+                _ => None,
+            })
+            .collect();
+        for event in &mut story.events {
+            if let What::Got { from, letter } = &event.what
+                && lost.contains(&(*from, letter.number))
+            {
+                let (to, number) = (event.node, letter.number);
+                event.node = *from;
+                event.what = What::Lost { to, number, why: "chance" };
+            }
+        }
+        let drawn = svg(&story, &Options::default());
+        let crosses: Vec<Area> = drawn
+            .lines()
+            .filter(|it| it.starts_with("<path class=\"x\""))
+            .filter_map(|line| {
+                let (x, y) = line.split("d=\"M").nth(1)?.split_once('L')?.0.split_once(' ')?;
+                let (x, y): (f64, f64) = (x.parse().ok()?, y.parse().ok()?);
+                Some(Area(x, y, x + 8.0, y + 8.0))
+            })
+            .collect();
+        assert_eq!(crosses.len(), 20);
+        let mut taken = Taken::default();
+        crosses.into_iter().for_each(|area| taken.take(area));
+        let last_bar = drawn.rfind("class=\"wait\"><title>").expect("a bar");
+        let first_cross = drawn.find("<path class=\"x\"").expect("a cross");
+        assert!(last_bar < first_cross, "bars hide no cross either");
+        let all = labels(&drawn);
+        assert!(all.len() > 10, "{}", all.len());
+        assert!(all.iter().all(|area| taken.is_free(area)), "{drawn}");
+    }
+
+    /// The width and the height of a picture.
+    fn size(svg: &str) -> (f64, f64) {
+        let number = |name: &str| -> f64 {
+            let text = svg.split(name).nth(1).and_then(|it| it.split('"').next());
+            text.expect("it has one").parse().expect("a number")
+        };
+        (number("width=\""), number("height=\""))
+    }
+
+    #[test]
+    fn what_is_wide_goes_on_below_with_all_messages_and_each_head_once() {
+        let heads = |drawn: &str| {
+            drawn
+                .lines()
+                .filter(|it| it.starts_with("<path class=\"a k0\"") && it.contains('Z'))
+                .count()
+        };
+        let (short, long) = (story(3, 20), story(3, 100));
+        let one = svg(&short, &Options::default());
+        let many = svg(&long, &Options::default());
+        let rows = |drawn: &str| drawn.matches(">node 1<").count();
+        assert_eq!((rows(&one), rows(&many)), (1, 2));
+        assert!(size(&many).0 < 1_750.0 && size(&many).1 > 1.5 * size(&one).1, "{:?}", size(&many));
+        // Of 100 messages 15 carry a token, and look otherwise.
+        assert_eq!(heads(&many), 100 - 15);
+        assert_eq!(
+            labels(&many).len(),
+            labels(&svg(&long, &Options { width: Some(6_000.0), ..Options::default() })).len()
+        );
+        assert_eq!(remark(&long, &Options::default()), None);
+    }
+
+    #[test]
+    fn a_run_that_is_too_long_is_drawn_from_its_beginning_and_that_is_said() {
+        let long = story(3, 5_000);
+        let drawn = svg(&long, &Options::default());
+        assert!(drawn.contains("The picture ends at ") && drawn.contains("the run at 2.001 s"));
+        let said = remark(&long, &Options::default()).expect("a remark");
+        assert!(said.contains("--from and --to show another part"), "{said}");
+        let some =
+            Options { from: Some(1_000_000_000), to: Some(1_005_000_000), ..Options::default() };
+        let part = svg(&long, &some);
+        assert_eq!(part.matches(">node 1<").count(), 1);
+        let wide = size(&part).0;
+        let reach = |line: &str| line.split('L').nth(1)?.split(' ').next()?.parse::<f64>().ok();
+        let is_arrow = |line: &&str| line.starts_with("<path class=\"a k0");
+        assert!(part.lines().filter(is_arrow).filter_map(reach).all(|x| x < wide - 30.0), "{part}");
+        assert!(part.contains(">1.002 s<") && !part.contains("The picture ends"), "{part}");
+        assert_eq!(remark(&long, &some), None);
+        let slab = Options { width: Some(900.0), ..Options::default() };
+        let said = remark(&long, &slab).expect("a remark");
+        assert!(said.contains("5000 messages in one picture are more than can be read"), "{said}");
+    }
+
+    #[test]
+    fn a_timer_is_in_the_legend_if_it_is_seen() {
+        let mut story = story(2, 4);
+        story.events.push(Event {
+            at: 500_000,
+            node: 0,
+            what: What::Timer("late".to_owned()),
+            state: None,
+        });
+        let has_timer = |story: &Story, to: Option<u64>| {
+            svg(story, &Options { to, ..Options::default() }).contains(">timer<")
+        };
+        assert!(has_timer(&story, None));
+        assert!(!has_timer(&story, Some(300_000)), "it is later");
+        let said =
+            |bar| What::Said { text: "in".to_owned(), is_command: true, look: Look::bar(bar) };
+        let (at, node, what) = (100_000, 0, said(Bar::Filled("inside")));
+        story.events.insert(0, Event { at, node, what, state: None });
+        assert!(!has_timer(&story, None), "it is behind a dark bar");
+    }
+
+    #[test]
+    fn views_are_bands_behind_the_lines_of_those_who_are_in_them() {
+        let mut story = story(2, 6);
+        for (at, node, text) in [(0, 0, "view 1"), (0, 1, "view 1"), (1_000_000, 0, "view 2")] {
+            let look = Look { era: Some("in a view"), ..Look::default() };
+            let what = What::Said { text: text.to_owned(), is_command: false, look };
+            story.events.push(Event { at, node, what, state: None });
+        }
+        let crash = What::Crash;
+        story.events.push(Event { at: 2_000_000, node: 1, what: crash, state: None });
+        let drawn = svg(&story, &Options::default());
+        let bands = |class: &str| drawn.matches(&format!("class=\"{class}\"><title>")).count();
+        assert_eq!((bands("era0"), bands("era1")), (2, 1));
+        assert!(drawn.contains(">view 2<") && drawn.contains(">in a view<"), "{drawn}");
     }
 
     #[test]
@@ -464,8 +694,9 @@ mod tests {
         story.events.push(Event { at: 4, node: 2, what: said, state: Some("a < b".to_owned()) });
         story.wrong = Some(Wrong { at: Some(4), what: "x < y & z".to_owned() });
         for theme in [Theme::Auto, Theme::Light, Theme::Dark] {
-            let clocks = Some(Clocks::Vector);
-            let options = Options { theme, states: true, clocks, width: Some(700.0) };
+            story.stamps = Clocks::Vector.of(&story);
+            let width = Some(700.0);
+            let options = Options { theme, states: true, width, ..Options::default() };
             let drawn = svg(&story, &options);
             #[cfg(feature = "png")]
             assert!(crate::png::png(&drawn, 0.5).expect("it is an SVG").len() > 1_000);

@@ -23,6 +23,13 @@ pub struct Story {
     pub remarks: Vec<String>,
     /// The states of its nodes at the end, if states are shown.
     pub states: Option<StateTable>,
+    /// The logical clock of its node at every event, if clocks are shown.
+    pub stamps: Vec<String>,
+    /// The kinds of messages that only say that their sender is up.
+    pub beats: Vec<String>,
+    /// Which node waits for which in the end, if the messages from which it can be seen are no
+    /// longer all there.
+    pub waits: Option<String>,
 }
 
 /// The unit of times.
@@ -144,6 +151,8 @@ pub struct Look {
     pub mark: Option<Mark>,
     /// The node below which this one hangs in a tree from now on.
     pub parent: Option<usize>,
+    /// From here on it is in something new, whose name is the text.
+    pub era: Option<&'static str>,
 }
 
 /// A state of a node for a while.
@@ -188,12 +197,12 @@ impl Mark {
 impl Look {
     /// A node is in something from now on.
     pub const fn bar(bar: Bar) -> Self {
-        Self { bar: Some(bar), mark: None, parent: None }
+        Self { bar: Some(bar), mark: None, parent: None, era: None }
     }
 
     /// A mark.
     pub const fn mark(mark: Mark) -> Self {
-        Self { bar: None, mark: Some(mark), parent: None }
+        Self { bar: None, mark: Some(mark), parent: None, era: None }
     }
 }
 

@@ -20,6 +20,9 @@ pub enum Theme {
 /// So many kinds of messages have a colour of their own; all others share one.
 pub(crate) const KINDS: usize = 6;
 
+/// So many series of a plot have a colour of their own.
+pub(crate) const SERIES: usize = 24;
+
 struct Colours {
     paper: &'static str,
     ink: &'static str,
@@ -31,6 +34,9 @@ struct Colours {
     kinds: [&'static str; KINDS + 1],
     token: &'static str,
     wrong: &'static str,
+    /// Of series: after those of messages, others that are as far from all as can be, and can be
+    /// read as text.
+    series: [&'static str; SERIES],
 }
 
 const LIGHT: Colours = Colours {
@@ -44,6 +50,11 @@ const LIGHT: Colours = Colours {
     kinds: ["#0067a6", "#b64a00", "#00735a", "#96478a", "#3f6fd1", "#7d6400", "#68727d"],
     token: "#d97b00",
     wrong: "#c3151c",
+    series: [
+        "#0067a6", "#b64a00", "#00735a", "#96478a", "#3f6fd1", "#7d6400", "#661111", "#440088",
+        "#ff44bb", "#44aa00", "#aa55ff", "#004400", "#bb8888", "#ff2244", "#7711cc", "#0022cc",
+        "#4499aa", "#004466", "#770066", "#aa8800", "#9988dd", "#774444", "#cc0066", "#cc22bb",
+    ],
 };
 
 const DARK: Colours = Colours {
@@ -57,21 +68,27 @@ const DARK: Colours = Colours {
     kinds: ["#62b6f0", "#f2915a", "#45cda2", "#e2a2d0", "#8fb2ff", "#d8c04a", "#a3adb8"],
     token: "#ffb02e",
     wrong: "#ff6f6b",
+    series: [
+        "#62b6f0", "#f2915a", "#45cda2", "#e2a2d0", "#8fb2ff", "#d8c04a", "#aa33dd", "#777700",
+        "#dd0055", "#0066ff", "#77ff44", "#886688", "#77ffff", "#ff55dd", "#00aa00", "#009999",
+        "#bb5500", "#8877ff", "#ffccbb", "#999966", "#ee6688", "#eeee33", "#77cc11", "#bb66bb",
+    ],
 };
 
 /// Common system fonts stand at the end: letters are no wider than theirs.
 pub(crate) const FONTS: &str =
     "Inter,'Segoe UI','Helvetica Neue',Roboto,Arial,'DejaVu Sans',sans-serif";
 
-/// The style sheet of a picture.
-pub(crate) fn sheet(theme: Theme) -> String {
+/// The style sheet of a picture, with colours for so many series.
+pub(crate) fn sheet(theme: Theme, series: usize) -> String {
+    let rules = |of: &Colours| of.rules() + &of.series_rules(series);
     let mut text = format!("<style>text{{font-family:{FONTS}}}{FIXED}");
     match theme {
-        Theme::Light => text += &LIGHT.rules(),
-        Theme::Dark => text += &DARK.rules(),
+        Theme::Light => text += &rules(&LIGHT),
+        Theme::Dark => text += &rules(&DARK),
         Theme::Auto => {
-            text += &LIGHT.rules();
-            text += &format!("@media (prefers-color-scheme:dark){{{}}}", DARK.rules());
+            text += &rules(&LIGHT);
+            text += &format!("@media (prefers-color-scheme:dark){{{}}}", rules(&DARK));
         }
     }
     text + "</style>\n"
@@ -88,20 +105,22 @@ paint-order:stroke;stroke-width:3.5px;stroke-linejoin:round}.n{font-size:13px;fo
 .wait.thin{stroke-width:.6px;fill-opacity:0}.x{stroke-width:2.2px;\
 fill:none;stroke-linecap:round}.grid{stroke-width:1px}.wl{stroke-width:1.6px;stroke-dasharray:5 3}\
 .edge{stroke-width:1.3px;fill:none}.tree{stroke-width:2.6px;fill:none}.none{fill:none}\
-.cv{fill:none;stroke-width:1.5px;stroke-dasharray:6 4}.er{stroke-width:1.2px;fill:none}\
+.th{fill:none;stroke-width:4.5px;stroke-opacity:.33}.er{stroke-width:1.2px;fill:none}\
+.li{fill:none;stroke-width:.9px;stroke-opacity:.75}.bd{stroke:none;fill-opacity:.13}\
+.mk{stroke-width:.8px}\
 .mono{font-family:ui-monospace,'Cascadia Mono','SF Mono',Menlo,Consolas,'DejaVu Sans Mono',Inter,\
 monospace}";
 
 impl Colours {
     fn rules(&self) -> String {
-        let Self { paper, ink, muted, lane, grid, band, node, kinds, token, wrong } = self;
+        let Self { paper, ink, muted, lane, grid, band, node, kinds, token, wrong, .. } = self;
         let mut text = format!(
             ".paper{{fill:{paper}}}.back{{fill:{paper};fill-opacity:.86}}.h,.n,.t,.l,\
 .s{{fill:{ink}}}.l{{stroke:{paper}}}\
              .m,.m.s,.m.t{{fill:{muted}}}.lane,.down{{stroke:{lane}}}.grid{{stroke:{grid}}}\
              .wait{{stroke:{node};fill:{paper}}}.in{{fill:{node}}}.pt{{fill:{node}}}\
              .still{{fill:{band};fill-opacity:.45}}.band{{fill:{band};fill-opacity:.13}}\
-             .bt{{fill:{band}}}.x,.wl{{stroke:{wrong}}}.wt{{fill:{wrong}}}.wx2{{fill:{wrong}}}\
+             .bt{{fill:{band}}}.era0{{fill:{node};fill-opacity:.07}}.era1{{fill:{one};fill-opacity:.16}}.x,.wl{{stroke:{wrong}}}.wt{{fill:{wrong}}}.wx2{{fill:{wrong}}}\
              .wx{{fill:{wrong}}}\
              .tok{{stroke:{token};fill:{token}}}.tt{{fill:{token}}}.tick{{stroke:{muted}}}\
              .ring{{stroke:{node};fill:{paper};stroke-width:1.6px}}.box{{stroke:{grid};fill:none}}\
@@ -118,5 +137,38 @@ impl Colours {
             );
         }
         text
+    }
+
+    /// The colours of so many series: a sign, a text, an outline.
+    fn series_rules(&self, series: usize) -> String {
+        let paper = self.paper;
+        let rule = |(place, colour): (usize, &&str)| {
+            format!(
+                ".q{place}{{fill:{colour}}}.mk.q{place}{{stroke:{paper}}}.qt{place}{{fill:{colour}}}\
+                 .qo{place}{{stroke:{colour};fill:none}}"
+            )
+        };
+        self.series.iter().take(series).enumerate().map(rule).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_series_look_alike_on_any_background() {
+        for Colours { series, .. } in [LIGHT, DARK] {
+            let parts = |colour: &str| {
+                [1, 3, 5].map(|at| i32::from_str_radix(&colour[at..at + 2], 16).expect("a colour"))
+            };
+            for (place, one) in series.iter().enumerate() {
+                for other in &series[..place] {
+                    let (a, b) = (parts(one), parts(other));
+                    let far: i32 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
+                    assert!(far > 40 * 40, "{one} and {other}");
+                }
+            }
+        }
     }
 }

@@ -8,6 +8,8 @@ use crate::style::{Theme, sheet};
 #[derive(Debug, Default)]
 pub(crate) struct Svg {
     pub(crate) body: String,
+    /// How many series there are that have colours of their own.
+    pub(crate) series: usize,
 }
 
 impl Svg {
@@ -42,7 +44,7 @@ impl Svg {
              viewBox=\"0 0 {width} {height}\" role=\"img\">\n<title>{}</title>\n{}\
              <rect width=\"100%\" height=\"100%\" class=\"paper\"/>\n{}</svg>\n",
             escaped(title),
-            sheet(theme),
+            sheet(theme, self.series),
             self.body
         )
     }

@@ -216,10 +216,7 @@ impl Script {
             clock: story::Clock::Steps,
             lanes: (0..self.nodes).map(|id| format!("node {id}")).collect(),
             events,
-            wrong: None,
-            repeats_from: None,
-            remarks: Vec::new(),
-            states: None,
+            ..Story::default()
         }
     }
 

@@ -59,6 +59,7 @@
 pub mod answer;
 pub mod catalogue;
 pub mod clocks;
+pub mod conditions;
 pub mod csv_rows;
 pub mod environment;
 pub mod failure;

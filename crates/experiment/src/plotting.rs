@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vorrang_draw::plot::{Axis, Plot, Point, Series};
+use vorrang_draw::plot::{Axis, Plot, Point, Says, Series, Theory};
 use vorrang_protocol::parse_duration_ns;
 
 use crate::failure::Failure;
@@ -18,6 +18,10 @@ pub struct Wanted {
     pub y: Option<String>,
     /// Which axes are logarithmic; none if that is up to the numbers.
     pub log: Option<(bool, bool)>,
+    /// The title, if another than what is plotted.
+    pub title: Option<String>,
+    /// Where the y axis begins and ends, if that is not up to the numbers.
+    pub limits: (Option<f64>, Option<f64>),
     /// Below the title.
     pub remark: String,
 }
@@ -36,7 +40,7 @@ const USUAL: [&str; 5] =
     ["messages_per_entry", "messages", "detection_mean", "sync_delay_mean", "response_mean"];
 
 /// The labels of columns, where they differ from their names.
-const CALLED: [(&str, &str); 10] = [
+const CALLED: [(&str, &str); 12] = [
     ("nodes", "nodes, N"),
     ("messages_per_entry", "messages per entry"),
     ("sync_delay_mean", "synchronisation delay"),
@@ -47,6 +51,8 @@ const CALLED: [(&str, &str); 10] = [
     ("think", "time between requests, ms"),
     ("loss", "messages lost, %"),
     ("hold", "time inside, ms"),
+    ("fairness", "fairness of waiting (1 if all wait alike)"),
+    ("load_fairness", "fairness of load (1 if all nodes send and receive alike)"),
 ];
 
 /// Columns that tell runs apart and are no measured figures: those up to here.
@@ -136,7 +142,7 @@ impl Points<'_> {
 }
 
 /// A number as it is written in a sheet: also a share, or a time, in milliseconds.
-fn value(text: &str) -> Option<f64> {
+pub(crate) fn value(text: &str) -> Option<f64> {
     if let Ok(number) = text.parse::<f64>() {
         return Some(number).filter(|it| it.is_finite());
     }
@@ -153,6 +159,9 @@ fn called(name: &str) -> String {
     known.map_or_else(|| name.replace('_', " "), |(_, called)| (*called).to_owned())
 }
 
+/// Of more series than this, bands lie over each other until none is seen.
+const MOST_BANDS: usize = 6;
+
 /// Makes a plot of measured points.
 pub fn plot(points: &Points<'_>, wanted: &Wanted) -> Result<Plot, Failure> {
     if points.rows.is_empty() {
@@ -160,50 +169,84 @@ pub fn plot(points: &Points<'_>, wanted: &Wanted) -> Result<Plot, Failure> {
     }
     let x = points.x(wanted.x.as_deref())?;
     let y = points.y(wanted.y.as_deref())?;
-    let others = points.others(x);
-    let mut groups: BTreeMap<String, Vec<&[String]>> = BTreeMap::new();
-    for row in &points.rows {
-        let algorithm = points.column("algorithm").map_or("", |it| &row[it]);
-        let mut name = algorithm.to_owned();
-        for &other in &others {
-            name += &format!(", {} {}", called(&points.header[other]), row[other]);
+    let (mut series, styles) = all_series(points, (x, y));
+    let mut notes = Vec::new();
+    let is_bound = |it: &Theory| matches!(it.says, Says::Bounds(..));
+    if series.len() > MOST_BANDS && series.iter().any(|it| it.theory.iter().any(is_bound)) {
+        for theory in series.iter_mut().map(|it| &mut it.theory) {
+            theory.retain(|it| !is_bound(it));
         }
-        groups.entry(name).or_default().push(row);
+        notes.push(format!(
+            "Where the theory gives bounds only, they are not drawn: there are more than \
+             {MOST_BANDS} series (--where)."
+        ));
     }
-    let series: Vec<Series> =
-        groups.iter().map(|(name, rows)| series(points, name, rows, (x, y))).collect();
-    let with_ranges = series.len() <= 3;
-    let series: Vec<Series> = series
-        .into_iter()
-        .map(|mut it| {
-            let is_exact = |it: &(f64, f64, f64)| (it.2 - it.1).abs() <= it.2.abs() * 1e-9;
-            it.theory.retain(|span| with_ranges || is_exact(span));
-            it
-        })
-        .filter(|it| !it.points.is_empty())
-        .collect();
     let (is_log_x, is_log_y) = wanted.log.unwrap_or_else(|| logs(&series));
+    if let (true, Some(low)) = (is_log_y, wanted.limits.0.filter(|it| *it <= 0.0)) {
+        return Err(Failure::usage(format!(
+            "--ylim {low}..: the y axis is logarithmic, and has nothing at or below 0: say --log \
+             none or --log x"
+        )));
+    }
     let unit = points.rows[0].get(points.column(LAST_PARAMETER).unwrap_or(0));
+    let x_name = called(&points.header[x]);
+    let title = format!("{} against {}", capital(&called(y)), before(&x_name, ','));
+    let is_share = y.ends_with("fairness");
+    let limits = wanted.limits;
+    Ok(Plot {
+        title: wanted.title.clone().unwrap_or(title),
+        remark: wanted.remark.clone(),
+        x: Axis { name: x_name, is_log: is_log_x, ..Axis::default() },
+        y: Axis { name: with_unit(y, unit), is_log: is_log_y, is_share, limits },
+        styles,
+        series,
+        notes,
+    })
+}
+
+/// The name of a quantity with its unit.
+fn with_unit(y: &str, unit: Option<&String>) -> String {
     let unit = unit.map_or("", String::as_str);
     let is_time =
         ["sync_delay", "response", "detection", "duration"].iter().any(|it| y.contains(it));
-    let y_name = match y {
+    match y {
         "throughput" => format!("entries per {unit}"),
         _ if is_time => format!("{}, {unit}", called(y)),
         _ => called(y),
+    }
+}
+
+/// All series that have points, and the circumstances that tell those of one algorithm apart. An
+/// algorithm has its colour whether or not another has no points.
+fn all_series(points: &Points<'_>, (x, y): (usize, &str)) -> (Vec<Series>, Vec<String>) {
+    let others = points.others(x);
+    let algorithm =
+        |row: &[String]| points.column("algorithm").map_or_else(String::new, |it| row[it].clone());
+    let style = |row: &[String]| -> Vec<String> {
+        others.iter().map(|&it| format!("{} {}", called(&points.header[it]), row[it])).collect()
     };
-    let x_name = called(&points.header[x]);
-    Ok(Plot {
-        title: format!(
-            "{} against {}",
-            capital(&called(y)),
-            x_name.split(',').next().unwrap_or("")
-        ),
-        remark: wanted.remark.clone(),
-        x: Axis { name: x_name, is_log: is_log_x },
-        y: Axis { name: y_name, is_log: is_log_y },
-        series,
-    })
+    let mut groups: BTreeMap<(String, Vec<String>), Vec<&[String]>> = BTreeMap::new();
+    for row in &points.rows {
+        groups.entry((algorithm(row), style(row))).or_default().push(row);
+    }
+    let colours: BTreeSet<&String> = groups.keys().map(|it| &it.0).collect();
+    let mut styles: Vec<&Vec<String>> = Vec::new();
+    for row in &points.rows {
+        let known = groups.get_key_value(&(algorithm(row), style(row)));
+        if let Some(((_, style), _)) = known.filter(|it| !styles.contains(&&it.0.1)) {
+            styles.push(style);
+        }
+    }
+    let mut all = Vec::new();
+    for ((algorithm, style), rows) in &groups {
+        let name = [&[algorithm.clone()], &style[..]].concat().join(", ");
+        let mut series = series(points, &name, rows, (x, y));
+        series.colour = colours.iter().position(|it| *it == algorithm).unwrap_or(0);
+        series.style = styles.iter().position(|it| *it == style).unwrap_or(0);
+        all.push(series);
+    }
+    all.retain(|it| !it.points.is_empty());
+    (all, styles.iter().map(|it| it.join(", ")).collect())
 }
 
 /// The points of one series: means over seeds.
@@ -225,13 +268,75 @@ fn series(points: &Points<'_>, name: &str, rows: &[&[String]], (x, y): (usize, &
         let error = estimate.half_width.or(own);
         series.points.push(Point { x, y: estimate.mean, error });
         let theory = |end: &str| points.cell(rows[0], &format!("{y}_theory_{end}"));
-        match (theory("typical"), theory("low"), theory("high")) {
-            (Some(typical), ..) => series.theory.push((x, typical, typical)),
-            (None, Some(low), Some(high)) => series.theory.push((x, low, high)),
-            (None, ..) => {}
-        }
+        let says = match (theory("typical"), theory("low"), theory("high")) {
+            (Some(typical), ..) => Says::Value(typical),
+            (None, Some(low), Some(high)) if (high - low).abs() <= high.abs() * 1e-9 => {
+                Says::Value(low)
+            }
+            (None, None, None) => continue,
+            (None, low, high) => {
+                let bound = |it: Option<f64>, none: f64| it.unwrap_or(none);
+                Says::Bounds(bound(low, 0.0), bound(high, f64::INFINITY))
+            }
+        };
+        series.theory.push(Theory { x, says });
     }
     series
+}
+
+/// What is before a sign.
+fn before(text: &str, sign: char) -> &str {
+    text.split([sign, '(']).next().unwrap_or("").trim_end()
+}
+
+/// A column of a sheet that can be plotted.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Whether it is measured; else it is an option of the runs.
+    pub is_measured: bool,
+    /// Whether its values are numbers.
+    pub is_number: bool,
+    /// Its values: all of an option, the least and the most of a figure.
+    pub values: String,
+}
+
+/// A number with six digits behind the point at most.
+fn in_short(number: f64) -> String {
+    let text = format!("{number:.6}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// The columns that can be plotted: options that vary, and figures that were measured.
+pub fn columns(points: &Points<'_>) -> Vec<Column> {
+    let option = |&it: &usize| {
+        let mut values: Vec<&str> = Vec::new();
+        for row in &points.rows {
+            if !values.contains(&&*row[it]) {
+                values.push(&row[it]);
+            }
+        }
+        let (name, values) = (points.header[it].clone(), values.join(", "));
+        let is_number = points.rows.iter().all(|row| value(&row[it]).is_some());
+        Column { name, is_measured: false, is_number, values }
+    };
+    let first = points.column(LAST_PARAMETER).map_or(0, |it| it + 1);
+    let is_part = |name: &str| name.contains("_theory_") || name.ends_with("_error");
+    let figure = |it: usize| {
+        let numbers = points.rows.iter().filter_map(|row| value(&row[it]));
+        let (mut least, mut most) = (f64::INFINITY, f64::NEG_INFINITY);
+        for number in numbers {
+            (least, most) = (least.min(number), most.max(number));
+        }
+        let name = points.header[it].clone();
+        let is_one = least.is_finite() && !is_part(&name);
+        let [from, to] = [least, most].map(in_short);
+        let values = if from == to { from } else { format!("{from} to {to}") };
+        is_one.then_some(Column { name, is_measured: true, is_number: true, values })
+    };
+    let options = points.varied();
+    options.iter().map(option).chain((first..points.header.len()).filter_map(figure)).collect()
 }
 
 /// Logarithmic where numbers lie far apart.
@@ -304,6 +409,39 @@ mod tests {
         let plot = plot(&Points { header: &header, rows }, &Wanted::default()).unwrap();
         let names: Vec<&str> = plot.series.iter().map(|it| &*it.name).collect();
         assert_eq!(names, ["a, load heavy", "a, load light", "b, load heavy"]);
+        let looks: Vec<_> = plot.series.iter().map(|it| (it.colour, it.style)).collect();
+        assert_eq!(looks, [(0, 0), (0, 1), (1, 0)]);
+        assert_eq!(plot.styles, ["load heavy", "load light"]);
+    }
+
+    #[test]
+    fn what_can_be_plotted_is_listed() {
+        let (header, rows) = sheet();
+        let rows = rows.iter().map(Vec::as_slice).collect();
+        let all = columns(&Points { header: &header, rows });
+        let shown: Vec<String> =
+            all.iter().map(|it| format!("{} {} {}", it.is_measured, it.name, it.values)).collect();
+        assert_eq!(shown[0], "false algorithm a, b");
+        assert_eq!(shown[1], "false nodes 2, 64");
+        assert_eq!(shown.last().unwrap(), "true messages_per_entry 2 to 128");
+    }
+
+    #[test]
+    fn theory_without_a_typical_value_gives_bounds_unless_they_are_one() {
+        let (mut header, mut rows) = sheet();
+        for end in ["low", "high"] {
+            header.push(format!("messages_per_entry_theory_{end}"));
+        }
+        for (row, (low, high)) in
+            rows.iter_mut().zip([("1", "9"), ("1", "9"), ("5", ""), ("3", "3"), ("", "")])
+        {
+            row.extend([low.to_owned(), high.to_owned()]);
+        }
+        let rows = rows.iter().map(Vec::as_slice).collect();
+        let plot = plot(&Points { header: &header, rows }, &Wanted::default()).unwrap();
+        let says: Vec<Says> =
+            plot.series.iter().flat_map(|it| &it.theory).map(|it| it.says).collect();
+        assert_eq!(says, [Says::Value(2.0), Says::Bounds(5.0, f64::INFINITY), Says::Value(3.0)]);
     }
 
     #[test]

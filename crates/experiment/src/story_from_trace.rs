@@ -39,6 +39,8 @@ pub fn story(run: &Recording, with_states: bool) -> Result<Story, Failure> {
         events.push(Event { at: line.at_ns, node: line.node.index(), what, state });
     }
     let lanes: Vec<String> = (0..header.nodes).map(|id| format!("node {id}")).collect();
+    remarks.extend(events.iter().any(says_incarnation).then(|| INCARNATIONS.to_owned()));
+    let beats = subject.beats(header.get("on_views").is_some());
     let states = shown.map(|shown| {
         let nodes = lanes.iter().zip(&shown.last).map(|(lane, state)| (lane.clone(), state, None));
         table(&nodes.collect::<Vec<_>>())
@@ -53,7 +55,26 @@ pub fn story(run: &Recording, with_states: bool) -> Result<Story, Failure> {
         repeats_from,
         remarks,
         states,
+        beats: beats.iter().map(ToString::to_string).collect(),
+        ..Story::default()
     })
+}
+
+/// What `3'1` means.
+const INCARNATIONS: &str = "A number behind an apostrophe counts how often a node has come back: \
+                            3'1 is node 3 after the first time, 3'1/0 its first message since then, \
+                            and 1'0 the message 0 of such a node.";
+
+/// Whether a message or a notice says so.
+fn says_incarnation(event: &Event) -> bool {
+    let text = match &event.what {
+        story::What::Said { text, .. } => text,
+        story::What::Sent { letter, .. } | story::What::Got { letter, .. } => &letter.text,
+        _ => return false,
+    };
+    let is_digit = |letter: Option<&u8>| letter.is_some_and(u8::is_ascii_digit);
+    let letters = text.as_bytes();
+    letters.windows(3).any(|it| it[1] == b'\'' && is_digit(it.first()) && is_digit(it.last()))
 }
 
 /// The machines of a recorded run.
@@ -198,6 +219,20 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn incarnations_are_noticed() {
+        let said = |text: &str| {
+            let what = story::What::Said {
+                text: text.to_owned(),
+                is_command: false,
+                look: Look::default(),
+            };
+            says_incarnation(&Event { at: 0, node: 0, what, state: None })
+        };
+        assert!(said("delivers 3'1/0: x") && said("DATA(1'0)"));
+        assert!(!said("delivers 3/0: it's") && !said("'2'"));
+    }
 
     #[test]
     fn a_partition_is_said_in_short() {

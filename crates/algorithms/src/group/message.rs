@@ -239,8 +239,8 @@ impl fmt::Display for Status {
         let Self { incarnation, wants, view, inside, misses } = self;
         write!(f, "life {incarnation}, {}, view {view}", if *wants { "in" } else { "out" })?;
         match inside {
-            Some(Progress { upto, is_frozen: false }) => write!(f, " + {upto}")?,
-            Some(Progress { upto, is_frozen: true }) => write!(f, " + {upto}, blocked")?,
+            Some(Progress { upto, is_frozen: false }) => write!(f, ", {upto} delivered")?,
+            Some(Progress { upto, is_frozen: true }) => write!(f, ", {upto} delivered, blocked")?,
             None => {}
         }
         if misses.is_empty() { Ok(()) } else { write!(f, ", misses {}", list(misses)) }

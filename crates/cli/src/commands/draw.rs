@@ -7,6 +7,7 @@ use clap::ValueEnum;
 use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::Unfit;
 use vorrang_draw::clocks::Clocks;
+use vorrang_draw::pdf::pdf;
 use vorrang_draw::spacetime::{self, Options};
 use vorrang_draw::text::Paint;
 use vorrang_draw::{Graph, Story, Theme, dot, mermaid, perfetto, shiviz, text};
@@ -27,6 +28,7 @@ use vorrang_trace::Recording;
 use crate::commands::clocks::OfScript;
 use crate::commands::run::run_of;
 use crate::commands::structure::OfStructure;
+use crate::drawn_part::{Only, Part};
 use crate::pixels;
 use crate::search_progress::SearchProgress;
 
@@ -36,7 +38,9 @@ use crate::search_progress::SearchProgress;
 /// …` with the options of `vorrang run`, `draw check …` with those of `vorrang check`, for a
 /// counterexample. A bar is outlined while a node waits and filled while it is inside; crashes,
 /// losses, partitions, pauses and the path of a token are shown; the caption says what went wrong,
-/// and which node waited for which.
+/// and which node waited for which. A run that is wider than a screen goes on below, up to 12 rows
+/// or some 6000 pixels down; --from and --to show another part of it. Beyond 20 nodes messages have
+/// colours and no names. `draw run` makes 10 entries or multicasts, unless it is told how many.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \
@@ -44,6 +48,8 @@ use crate::search_progress::SearchProgress;
     vorrang draw check maekawa-basic -o deadlock.svg --states\n  \
     vorrang draw run.jsonl.zst --format text\n  \
     vorrang draw run echo --nodes 12 --topology random:0.3 --view tree -o tree.svg\n  \
+    vorrang draw run maekawa --entries 100 --from 30ms --to 50ms --only REQUEST,LOCKED -o part.svg\n  \
+    vorrang draw run lamport --nodes 25 --nodes-shown 0-3,24 -o five.svg\n  \
     vorrang draw quorum plane --nodes 13 -o plane.svg\n  \
     vorrang draw structure sets:0-1/0,0-1/1,0-1-2,0-1-3 -o structure.svg\n  \
     vorrang draw run raymond --nodes 7 --entries 10 --format perfetto -o run.json\n\n\
@@ -53,6 +59,8 @@ pub(crate) struct Draw {
     source: Option<Source>,
     /// A trace, compressed or not
     file: Option<PathBuf>,
+    #[command(flatten)]
+    only: Only,
     #[command(flatten)]
     how: How,
 }
@@ -118,6 +126,8 @@ struct Inline {
     /// Run over real TCP on loopback instead of the simulator
     #[arg(long, help_heading = "Network")]
     net: bool,
+    #[command(flatten)]
+    only: Only,
 }
 
 #[derive(Debug, clap::Args)]
@@ -140,7 +150,8 @@ pub(crate) struct How {
     /// For which background: what the reader prefers, if the format can tell
     #[arg(long, value_enum, default_value = "auto", global = true, help_heading = "Picture")]
     theme: Background,
-    /// How wide, in pixels or columns [default: as it takes to read it]
+    /// How wide, in pixels or columns: the whole run in one row [default: as it takes to read it, in
+    /// rows]
     #[arg(long, global = true, help_heading = "Picture", value_parser = whole(40..=20_000_u32))]
     width: Option<u32>,
     /// The scale of PNG: pixels for one of SVG
@@ -156,6 +167,8 @@ pub(crate) struct How {
     /// Write logical clocks at events
     #[arg(long, value_enum, global = true, help_heading = "Picture")]
     clocks: Option<Logical>,
+    #[command(flatten)]
+    part: Part,
 }
 
 /// The formats.
@@ -163,6 +176,8 @@ pub(crate) struct How {
 enum Kind {
     /// A picture for browsers and papers, light and dark
     Svg,
+    /// A picture for papers
+    Pdf,
     /// The same in pixels, in a build with --features png
     Png,
     /// A sequence diagram for Markdown
@@ -214,8 +229,12 @@ impl Draw {
         if kind == Kind::Png {
             pixels::check(self.how.output.as_deref())?;
         }
+        let mut only = self.only;
         let run = match (self.source, self.file) {
-            (Some(Source::Run(inline)), _) => inline.record()?,
+            (Some(Source::Run(mut inline)), _) => {
+                only = std::mem::take(&mut inline.only);
+                inline.record()?
+            }
             (Some(Source::Check(question)), _) => question.record()?,
             (Some(Source::Topology(shape)), _) => return self.how.show(kind, &shape.graph()?),
             (Some(Source::Quorum(system)), _) => return self.how.show(kind, &system.graph()?),
@@ -223,7 +242,8 @@ impl Draw {
                 let (script, command) = of.read()?;
                 let clocks = self.how.clocks.or(Some(Logical::Lamport));
                 let how = How { clocks, ..self.how };
-                return how.draw(kind, &script.story(format!("vorrang draw {command}")));
+                let story = script.story(format!("vorrang draw {command}"));
+                return how.draw(kind, story, &only);
             }
             (Some(Source::Structure(of)), _) => {
                 let (structure, group, quorums) = of.read()?;
@@ -240,7 +260,7 @@ impl Draw {
         }
         let story = story_from_trace::story(&run, self.how.states)?;
         match self.how.view {
-            View::Time => self.how.draw(kind, &story),
+            View::Time => self.how.draw(kind, story, &only),
             View::Waits => self.how.show(kind, &pictures::waits(&story)),
             View::Tree => self.how.show(kind, &pictures::tree(&story)?),
         }
@@ -256,6 +276,7 @@ impl How {
         let ending = path.extension().and_then(|it| it.to_str()).unwrap_or_default();
         Ok(match ending.to_ascii_lowercase().as_str() {
             "svg" => Kind::Svg,
+            "pdf" => Kind::Pdf,
             "png" => Kind::Png,
             "mmd" | "mermaid" => Kind::Mermaid,
             "shiviz" | "log" => Kind::Shiviz,
@@ -265,25 +286,31 @@ impl How {
             _ => {
                 let path = path.display();
                 return Err(Failure::usage(format!(
-                    "{path}: nothing is known by that ending: say --format, or one of .svg, .png, \
-                     .mmd (Mermaid), .log (ShiViz), .json (Perfetto), .dot, .txt"
+                    "{path}: nothing is known by that ending: say --format, or one of .svg, .pdf, \
+                     .png, .mmd (Mermaid), .log (ShiViz), .json (Perfetto), .dot, .txt"
                 )));
             }
         })
     }
 
-    fn draw(&self, kind: Kind, story: &Story) -> Result<(), Failure> {
-        let options = Options {
-            theme: self.theme(),
-            width: self.width.map(f64::from),
-            states: self.states,
-            clocks: self.clocks.map(|clocks| match clocks {
-                Logical::Lamport => Clocks::Lamport,
-                Logical::Vector => Clocks::Vector,
-            }),
-        };
+    fn draw(&self, kind: Kind, mut story: Story, only: &Only) -> Result<(), Failure> {
+        let is_diagram = matches!(kind, Kind::Svg | Kind::Pdf | Kind::Png);
+        if let Some(clocks) = self.clocks {
+            story.stamps = match clocks {
+                Logical::Lamport => Clocks::Lamport.of(&story),
+                Logical::Vector => Clocks::Vector.of(&story),
+            };
+        }
+        let (excerpt, from, to) = self.part.of(only, &story, !is_diagram)?;
+        let story = &excerpt.of(story);
+        let (theme, width, states) = (self.theme(), self.width.map(f64::from), self.states);
+        let options = Options { theme, width, states, from, to };
+        if let Some(remark) = is_diagram.then(|| spacetime::remark(story, &options)).flatten() {
+            say_aside(&remark);
+        }
         match kind {
             Kind::Svg => self.write(spacetime::svg(story, &options).as_bytes()),
+            Kind::Pdf => self.write_pdf(&spacetime::svg(story, &options)),
             Kind::Png => self.write_png(&spacetime::svg(story, &options)),
             Kind::Mermaid => self.write(mermaid::mermaid(story).as_bytes()),
             Kind::Shiviz => self.write(shiviz::shiviz(story).as_bytes()),
@@ -316,18 +343,26 @@ impl How {
     fn show(&self, kind: Kind, graph: &Graph) -> Result<(), Failure> {
         match kind {
             Kind::Svg => self.write(graph.svg(self.theme()).as_bytes()),
+            Kind::Pdf => self.write_pdf(&graph.svg(self.theme())),
             Kind::Png => self.write_png(&graph.svg(self.theme())),
             Kind::Dot => self.write(graph.dot().as_bytes()),
             Kind::Text => self.write(graph.text().as_bytes()),
             Kind::Mermaid | Kind::Shiviz | Kind::Perfetto => Err(Failure::usage(
-                "that format is for runs: nodes and what is between them are drawn as svg, png, \
-                 dot or text",
+                "that format is for runs: nodes and what is between them are drawn as svg, pdf, \
+                 png, dot or text",
             )),
         }
     }
 
     fn write_png(&self, svg: &str) -> Result<(), Failure> {
         self.write(&pixels::png(svg, f64::from(self.scale), self.output.as_deref())?)
+    }
+
+    fn write_pdf(&self, svg: &str) -> Result<(), Failure> {
+        if self.output.is_none() {
+            return Err(Failure::usage("PDF is not for a terminal: say -o FILE"));
+        }
+        self.write(&pdf(svg).map_err(Failure::Failed)?)
     }
 
     fn write(&self, bytes: &[u8]) -> Result<(), Failure> {
@@ -358,9 +393,17 @@ impl Inline {
     fn record(mut self) -> Result<Recording, Failure> {
         let entry = lookup::algorithm(&self.algorithm)?;
         self.options.args.common.is_real = self.net;
+        // More is not seen than this.
+        if !self.options.has("entries") {
+            self.options.args.mutex.entries = DRAWN;
+        }
+        self.options.args.multicast.multicasts.get_or_insert(DRAWN);
         record(&*run_of(entry, &self.options)?, self.net)
     }
 }
+
+/// So many entries or multicasts are drawn, unless another number is wanted.
+const DRAWN: u64 = 10;
 
 /// Makes a run, and hands back what was recorded of it.
 pub(crate) fn record(run: &dyn Run, net: bool) -> Result<Recording, Failure> {

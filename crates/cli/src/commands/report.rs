@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use rayon::prelude::*;
-use vorrang_draw::Theme;
 use vorrang_draw::spacetime::{self, Options};
+use vorrang_draw::{Excerpt, Theme};
 use vorrang_experiment::catalogue::{Entry, Run};
 use vorrang_experiment::csv_rows::csv_row;
 use vorrang_experiment::failure::Failure;
@@ -17,25 +17,31 @@ use vorrang_experiment::options::check_limits::CheckLimitArgs;
 use vorrang_experiment::options::command_line::CommandLine;
 use vorrang_experiment::options::holder::Whom;
 use vorrang_experiment::options::mutex::LoadKind;
-use vorrang_experiment::options::{RunArgs, list};
+use vorrang_experiment::options::{RunArgs, SetupArgs, list};
 use vorrang_experiment::plotting::{Points, Wanted, plot};
 use vorrang_experiment::selection::Selection;
+use vorrang_experiment::survive::{Conditions, Row as Survivor, Trials, strike, tries};
 use vorrang_experiment::values::{WallTime, whole};
 use vorrang_experiment::{lookup, story_from_trace};
 use vorrang_protocol::NodeId;
 use vorrang_sim::Distribution;
+use vorrang_trace::Recording;
 
 use crate::commands::compare::{cells, measured};
 use crate::commands::draw::record;
 use crate::commands::sweep::{figures, header};
-use crate::output::{progress, show_after_a_second};
-use crate::page::Page;
+use crate::output::{progress, show_after_a_second, with_bar};
+use crate::page::{Cell, Page};
+use crate::report_words::{columns, folded, idea};
 use crate::search_progress::SearchProgress;
+use crate::survive_report::{self, legend, summary};
 
-/// Write an HTML report: a comparison, plots, a diagram of each algorithm, verification results
+/// Write an HTML report: a comparison, plots, a diagram of each algorithm, what a single fault does,
+/// verification results
 ///
-/// One HTML file that needs nothing else, neither network nor scripts; it can be read on a phone
-/// and printed. Every figure comes with the command that repeats it.
+/// One HTML file that needs nothing else, neither network nor scripts; it can be read on a phone,
+/// where a row of a table becomes a card, and printed. Figures and tables are numbered, columns are
+/// explained below their tables, and every part comes with the command that repeats it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
     vorrang report --nodes 13 -o report.html\n  \
@@ -60,6 +66,9 @@ pub(crate) struct Report {
     /// How long each algorithm is checked at most, in seconds; 0 leaves that out
     #[arg(long, default_value_t = 10, value_parser = whole(0..=86_400_u64))]
     check: u64,
+    /// How many nodes the runs have that single faults strike; 0 leaves that out
+    #[arg(long, value_name = "NODES", default_value_t = 4, value_parser = whole(0..=20_u32))]
+    survive: u32,
 }
 
 /// Entries of runs that are measured, and of those that are drawn.
@@ -86,15 +95,17 @@ impl Report {
             entries.len(),
             env!("CARGO_PKG_VERSION")
         ));
-        page.links(&[
-            ("comparison", "Comparison"),
-            ("plots", "Plots"),
-            ("diagrams", "Diagrams"),
-            ("verification", "Verification"),
-        ]);
+        let mut parts =
+            vec![("comparison", "Comparison"), ("plots", "Plots"), ("diagrams", "The algorithms")];
+        parts.extend((self.survive > 0).then_some(("faults", "Single faults")));
+        parts.extend((self.check > 0).then_some(("verification", "Verification")));
+        page.links(&parts);
         self.comparison(&mut page)?;
         self.plots(&mut page)?;
         diagrams(&mut page, &entries)?;
+        if self.survive > 0 {
+            self.faults(&mut page, &entries)?;
+        }
         if self.check > 0 {
             self.verification(&mut page, &entries)?;
         }
@@ -147,7 +158,7 @@ impl Report {
         let rows = measured(&selected.runs)?;
         page.part("comparison", "Comparison");
         page.paragraph(
-            "Beside every mean stands what the theory says: ✓ where it predicts a value and the \
+            "Below every mean stands what the theory says: ✓ where it predicts a value and the \
              measured mean meets it, ○ where it gives a range and the mean lies within, ✗ where \
              the two disagree.",
         );
@@ -160,7 +171,11 @@ impl Report {
         for title in titles {
             let of_page: Vec<&Row> = rows.iter().filter(|row| row.page == title).collect();
             page.heading(title);
-            page.table(&cells(&of_page).0, &[]);
+            let (cells, groups) = cells(&of_page);
+            let caption =
+                "measured, and below what the theory says; fewest of the first column first.";
+            page.table(caption, &folded(&cells, &groups), &[]);
+            page.words(&columns(&of_page));
         }
         for sentence in &selected.left_out {
             page.paragraph(sentence);
@@ -194,7 +209,7 @@ impl Report {
             let wanted = Wanted { y: Some((*y).to_owned()), ..Wanted::default() };
             // Quantities that a problem does not measure are not plotted.
             let Ok(picture) = plot(&points, &wanted) else { continue };
-            page.picture(&picture.svg(Theme::Auto));
+            page.picture(&picture.svg(Theme::Auto), &format!("{}.", picture.title));
             page.command(&format!("vorrang plot {file} --y {y} -o {y}.svg"));
         }
         Ok(())
@@ -207,6 +222,47 @@ impl Report {
         if self.is_mutex() { &OF_LOCKS } else { &["messages", "duration", "detection_mean"] }
     }
 
+    /// What a single fault does to each.
+    fn faults(&self, page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> {
+        page.part("faults", "Single faults");
+        let under = Conditions {
+            nodes: self.survive,
+            setup: SetupArgs::default(),
+            seed: 1,
+            seeds: 1,
+            reliable: false,
+            on_views: false,
+            every_moment: false,
+        };
+        let (mut trials, mut left_out) = (Vec::new(), Vec::new());
+        for one in entries.par_iter().map(|it| Trials::new(it, &under)).collect::<Vec<_>>() {
+            match one {
+                Ok(one) => trials.push(one),
+                Err(Failure::Usage(why)) => left_out.push(format!("Left out: {why}.")),
+                Err(failure) => return Err(failure),
+            }
+        }
+        let template = "{bar:40} {human_pos} of {human_len} runs, {eta} left";
+        let rows = with_bar(tries(&trials), template, |told| strike(trials, told))?;
+        page.paragraph(&summary(&rows, &under));
+        let all: Vec<&Survivor> = rows.iter().collect();
+        let cells = survive_report::cells(&all, false);
+        let cells: Vec<Vec<Cell>> =
+            cells.into_iter().map(|row| row.into_iter().map(Cell::from).collect()).collect();
+        page.table("the worst that a single fault does.", &cells, &[]);
+        for paragraph in legend(&rows).split("\n\n") {
+            page.words(&explained(paragraph));
+        }
+        for sentence in &left_out {
+            page.paragraph(sentence);
+        }
+        let names: Vec<&str> = entries.iter().map(|it| it.algorithm.about().name).collect();
+        let names = names.join(",");
+        let nodes = self.survive;
+        page.command(&format!("vorrang survive --algorithms {names} --nodes {nodes} --seeds 1"));
+        Ok(())
+    }
+
     fn verification(&self, page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> {
         page.part("verification", "Verification");
         page.paragraph(&format!(
@@ -217,7 +273,8 @@ impl Report {
             self.check
         ));
         let head = ["ALGORITHM", "OUTCOME", "STATES", "WHAT WAS CHECKED"];
-        let mut rows = vec![head.map(str::to_owned).to_vec()];
+        let mut rows = vec![head.map(str::to_owned).map(Cell::from).to_vec()];
+        let mut add = |cells: [String; 4]| rows.push(cells.map(Cell::from).to_vec());
         let (mut commands, mut pictures) = (Vec::new(), Vec::new());
         for entry in entries {
             let name = entry.algorithm.about().name;
@@ -225,7 +282,7 @@ impl Report {
             let query = match entry.correct.question(&args) {
                 Ok(query) => query,
                 Err(Failure::Usage(why)) => {
-                    rows.push(vec![name.to_owned(), "–".to_owned(), String::new(), why]);
+                    add([name.to_owned(), "–".to_owned(), String::new(), why]);
                     continue;
                 }
                 Err(failure) => return Err(failure),
@@ -236,33 +293,42 @@ impl Report {
                 Some((property, what)) => format!("{property}: {what}"),
                 None => answer.properties.join(", "),
             };
-            rows.push(vec![
-                name.to_owned(),
-                answer.outcome.to_owned(),
-                grouped(answer.states),
-                checked,
-            ]);
+            add([name.to_owned(), answer.outcome.to_owned(), grouped(answer.states), checked]);
             if let Some(recorded) = answer.recorded {
                 let run = recorded.into();
-                pictures.push(spacetime::svg(
-                    &story_from_trace::story(&run, false)?,
-                    &Options::default(),
-                ));
+                pictures.push((name, drawn(&run)?));
             }
         }
-        page.table(&rows, &[3]);
+        let caption = format!("what was verified, of {CHECKED_NODES} nodes.");
+        page.table(&caption, &rows, &[3]);
         page.command(&commands.join("\n"));
-        for picture in pictures {
-            page.picture(&picture);
+        for (name, picture) in pictures {
+            page.picture(&picture, &format!("the counterexample of {name}."));
         }
         Ok(())
     }
 }
 
+/// The lines of a legend: a word and, after two spaces or more, what it means; else a sentence.
+fn explained(legend: &str) -> Vec<(String, String)> {
+    let line = |line: &str| match line.split_once("  ") {
+        Some((word, means)) => (word.trim().to_owned(), means.trim().to_owned()),
+        None => (String::new(), line.to_owned()),
+    };
+    legend.lines().filter(|it| !it.is_empty()).map(line).collect()
+}
+
+/// A recorded run as a picture, without heartbeats that drown the rest.
+fn drawn(run: &Recording) -> Result<String, Failure> {
+    let story = story_from_trace::story(run, false)?;
+    let story = Excerpt::usual(&story).of(story);
+    Ok(spacetime::svg(&story, &Options::default()))
+}
+
 /// A short run of each.
 fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> {
-    page.part("diagrams", "Diagrams");
-    page.paragraph("A short run of each algorithm: a line a node, time to the right.");
+    page.part("diagrams", "The algorithms");
+    page.paragraph("Each with a short run: a line a node, time to the right.");
     for entry in entries {
         let about = entry.algorithm.about();
         let mut line = format!("--nodes {DRAWN_NODES} --latency {LATENCY}");
@@ -284,7 +350,8 @@ fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> 
             line += " --crash 2@12ms --for 30ms";
         }
         page.heading(&format!("{}: {}", about.name, about.title));
-        page.paragraph(about.citation);
+        page.paragraph(&idea(&about.text()));
+        page.paragraph(&format!("Source: {}.", about.citation.trim_end_matches('.')));
         let run = match entry.algorithm.run(&args) {
             Ok(run) => run,
             // It needs another set-up than the others.
@@ -294,8 +361,8 @@ fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> 
             }
             Err(failure) => return Err(failure),
         };
-        let story = story_from_trace::story(&record(&*run, false)?, false)?;
-        page.picture(&spacetime::svg(&story, &Options::default()));
+        let caption = format!("a run of {} with {DRAWN_NODES} nodes.", about.name);
+        page.picture(&drawn(&record(&*run, false)?)?, &caption);
         page.command(&format!("vorrang draw run {} {line} -o {}.svg", about.name, about.name));
     }
     Ok(())

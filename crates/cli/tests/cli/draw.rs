@@ -108,6 +108,107 @@ fn graphs_are_drawn_with_what_is_looked_at() {
     }
 }
 
+/// A drawn run, and what was said aside.
+fn drawn_run(folder: &Folder, args: &[&str]) -> (String, String) {
+    let path = folder.path("run.svg");
+    let (code, out, aside) = run(&[&["draw", "run"], args, &["-o", &path]].concat());
+    assert_eq!(code, 0, "{args:?}: {out}{aside}");
+    (fs::read_to_string(&path).expect("a picture"), aside)
+}
+
+#[test]
+fn a_run_of_which_nothing_is_said_is_short_enough_to_be_read() {
+    let folder = Folder::new("draw-default");
+    let inside = |svg: &str| svg.matches("class=\"in\"><title>").count();
+    let (svg, aside) = drawn_run(&folder, &["ricart-agrawala", "--nodes", "5"]);
+    assert!(svg.contains(" --entries 10 ") && inside(&svg) >= 10, "{svg}");
+    assert_eq!(aside, "");
+    let (svg, _) = drawn_run(&folder, &["nack", "--nodes", "4"]);
+    assert!(svg.contains(" --multicasts 10 "), "{svg}");
+    let long = ["ricart-agrawala", "--nodes", "5", "--entries", "2000"];
+    let (svg, aside) = drawn_run(&folder, &long);
+    assert!(
+        aside.contains("The picture ends at") && svg.contains("The picture ends at"),
+        "{aside}"
+    );
+    let slab = [&long[..], &["--width", "800"]].concat();
+    let (_, aside) = drawn_run(&folder, &slab);
+    assert!(aside.contains("in one picture are more than can be read"), "{aside}");
+    assert!(svg.len() < 1_000_000, "{}", svg.len());
+}
+
+#[test]
+fn a_part_of_a_run_is_drawn() {
+    let folder = Folder::new("draw-part");
+    let args = ["maekawa", "--nodes", "7", "--entries", "40"];
+    let with = |more: &[&str]| drawn_run(&folder, &[&args[..], more].concat()).0;
+    let part = with(&["--from", "20ms", "--to", "30ms", "--only", "REQUEST,locked"]);
+    assert!(part.contains(">REQUEST<") && part.contains(">LOCKED<"), "{part}");
+    assert!(!part.contains(">RELEASE<") && part.contains(" RELEASE."), "not shown, and said so");
+    assert!(part.contains(">20 ms<") && part.contains(">30 ms<") && !part.contains(">18 ms<"));
+    let hidden = with(&["--hide", "RELEASE"]);
+    assert!(!hidden.contains("→ node 0  RELEASE") && hidden.contains("→ node 0  LOCKED"));
+    let few = with(&["--nodes-shown", "0-1,6"]);
+    assert!(few.contains(">node 6<") && !few.contains(">node 2<"), "{few}");
+    let (code, text, _) =
+        run(&[&["draw", "run"], &args[..], &["--only", "REQUEST", "--to", "5ms"]].concat());
+    assert_eq!(code, 0);
+    assert!(text.contains("REQUEST(1)") && !text.contains("LOCKED("), "{text}");
+    assert!(text.contains("Not shown: ") && !text.contains("\n6 ms"), "{text}");
+}
+
+#[test]
+fn heartbeats_do_not_drown_the_rest_and_views_are_bands() {
+    let folder = Folder::new("draw-beats");
+    let of = ["virtual-synchrony", "--nodes", "3", "--multicasts", "4", "--crash", "2@22ms"];
+    let (svg, _) = drawn_run(&folder, &of);
+    assert!(!svg.contains(">STATUS<"), "{svg}");
+    assert!(
+        svg.contains(" STATUS, which only say that their senders are up (--hide none"),
+        "{svg}"
+    );
+    let (svg, _) = drawn_run(&folder, &[&of[..], &["--hide", "none"]].concat());
+    assert!(svg.contains(">STATUS<") && svg.contains(" delivered)"), "{svg}");
+    let on_views = ["raymond", "--on-views", "--nodes", "3", "--crash", "2@9ms"];
+    let (svg, _) = drawn_run(&folder, &on_views);
+    assert!(!svg.contains(">STATUS<"), "{svg}");
+    assert!(svg.contains(">view 1 of 3 members<") && svg.contains("class=\"era0\""), "{svg}");
+    assert!(svg.contains(">view 2 of 2 members<") && svg.contains("class=\"era1\""), "{svg}");
+    // There is nothing else to see.
+    let (svg, _) = drawn_run(&folder, &["heartbeat", "--nodes", "3", "--for", "20ms"]);
+    assert!(svg.contains(">HEARTBEAT<"), "{svg}");
+    // Elections that watch their leader.
+    let (svg, _) = drawn_run(&folder, &["watching-bully", "--nodes", "4", "--for", "60ms"]);
+    assert!(svg.contains(">ELECTION<") && !svg.contains(">HEARTBEAT<"), "{svg}");
+}
+
+#[test]
+fn a_member_that_has_come_back_is_explained() {
+    let folder = Folder::new("draw-again");
+    let back = ["nack", "--nodes", "3", "--multicasts", "9", "--tries", "3"];
+    let faults = ["--crash", "1@2ms", "--restart", "1@60ms", "--every", "12ms"];
+    let (svg, _) = drawn_run(&folder, &[&back[..], &faults].concat());
+    assert!(svg.contains("1&apos;1") || svg.contains("1'1"), "{svg}");
+    assert!(svg.contains("counts how often a node has come back"), "{svg}");
+    let (svg, _) = drawn_run(&folder, &back);
+    assert!(!svg.contains("counts how often"), "{svg}");
+}
+
+#[test]
+fn every_picture_is_there_for_papers() {
+    let folder = Folder::new("draw-pdf");
+    let all: [&[&str]; 4] = [
+        &["run", "echo", "--nodes", "6", "--topology", "ring"],
+        &["check", "maekawa-basic", "--states"],
+        &["quorum", "plane", "--nodes", "7"],
+        &["run", "virtual-synchrony", "--nodes", "3", "--crash", "2@22ms"],
+    ];
+    for args in all {
+        let pdf = drawn(&folder, "picture.pdf", args);
+        assert!(pdf.starts_with(b"%PDF-1.4") && pdf.ends_with(b"%%EOF\n"), "{args:?}");
+    }
+}
+
 #[test]
 fn what_cannot_be_drawn_is_said() {
     let refused = |args: &[&str], code: i32, why: &str| {
@@ -120,5 +221,15 @@ fn what_cannot_be_drawn_is_said() {
     refused(&["check", "maekawa-basic", "--view", "tree"], 2, "there is no tree");
     refused(&["quorum", "plane", "--nodes", "13", "--of", "13"], 2, "there is no node 13");
     refused(&["quorum", "plane", "--nodes", "13", "--format", "perfetto"], 2, "is for runs");
+    let args = ["run", "raymond", "--nodes", "3"];
+    let part = |more: &[&str], why: &str| refused(&[&args[..], more].concat(), 2, why);
+    part(&["--only", "REQUST"], "did you mean 'REQUEST'?");
+    part(&["--hide", "ACK"], "there are REQUEST, TOKEN");
+    part(&["--nodes-shown", "0,3"], "there is no node 3: the last is 2");
+    part(&["--from", "20ms", "--to", "10ms"], "--to 10 ms is not after --from 20 ms");
+    part(&["--from", "9s"], "--from 9 s: the run ends at");
+    part(&["--from", "5"], "--from 5: a time has a unit, as in 5ms");
+    part(&["--format", "pdf"], "PDF is not for a terminal");
+    refused(&["check", "maekawa-basic", "--from", "5ms"], 2, "this run is counted in steps");
     refused(&["nowhere.jsonl"], 4, "nowhere.jsonl");
 }

@@ -125,6 +125,10 @@ pub trait Drawn: Faulted {
     fn tokens(_card: &'static Card<Self>) -> &'static [&'static str] {
         &[]
     }
+    /// The kinds of messages that only say that their sender is up, of nodes on views or not.
+    fn beats(_card: &'static Card<Self>, _on_views: bool) -> &'static [&'static str] {
+        &[]
+    }
 }
 
 /// Model checking.

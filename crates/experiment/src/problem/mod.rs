@@ -76,4 +76,6 @@ pub trait Subject: Send + Sync + fmt::Debug {
     fn looks(&self, at: NodeId, told: &vorrang_trace::LineEvent) -> Option<(String, Look)>;
     /// The kinds of messages that carry a token.
     fn tokens(&self) -> &'static [&'static str];
+    /// The kinds of messages that only say that their sender is up.
+    fn beats(&self, on_views: bool) -> &'static [&'static str];
 }

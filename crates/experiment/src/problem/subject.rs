@@ -119,6 +119,9 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
     fn tokens(&self) -> &'static [&'static str] {
         Q::tokens(self.0.card)
     }
+    fn beats(&self, on_views: bool) -> &'static [&'static str] {
+        Q::beats(self.0.card, on_views)
+    }
 }
 
 impl<Q: ProblemDriver> SubjectOf<Q> {

@@ -140,6 +140,9 @@ impl Faulted for Election {
 }
 
 impl Drawn for Election {
+    fn beats(card: &'static Card, _: bool) -> &'static [&'static str] {
+        if card.terms.settles.is_some() { card.terms.receipts } else { &[] }
+    }
     fn look(at: NodeId, said: ApplicationEvent<'_, Command, Notice>) -> Look {
         match said {
             ApplicationEvent::Command(Command::Plug(_)) => Look::mark(Mark::Begins("plugged in")),

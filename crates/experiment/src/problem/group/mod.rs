@@ -129,11 +129,15 @@ impl Faulted for GroupCommunication {
 }
 
 impl Drawn for GroupCommunication {
+    fn beats(card: &'static Card, _: bool) -> &'static [&'static str] {
+        card.terms.beats
+    }
     /// A flag where a view begins, with its name; bars where nothing goes on.
     fn look(at: NodeId, said: ApplicationEvent<'_, Input<Command>, Notice>) -> Look {
         match said {
             ApplicationEvent::Notice(Notice::View { .. }) => {
-                Look { mark: Some(Mark::Flag("view")), ..Look::bar(Bar::Ends) }
+                let (mark, era) = (Some(Mark::Flag("view")), Some("in a view"));
+                Look { mark, era, ..Look::bar(Bar::Ends) }
             }
             ApplicationEvent::Notice(Notice::Blocked) => Look::bar(Bar::Filled("blocked")),
             ApplicationEvent::Notice(Notice::Out) => Look::bar(Bar::Outlined("out of the group")),

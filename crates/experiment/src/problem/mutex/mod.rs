@@ -8,6 +8,7 @@ mod question_on_views;
 mod scenario;
 
 use vorrang_algorithms::group::locks::spec::Locked;
+use vorrang_algorithms::group::virtual_synchrony;
 use vorrang_algorithms::mutex::card::{self, Card, Setting, THROUGHPUT, Terms};
 use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
@@ -15,6 +16,7 @@ use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue::{self as any, NodeOf};
 use vorrang_check::Ask;
+use vorrang_draw::Look;
 use vorrang_protocol::{Needs, NodeId};
 use vorrang_sim::{Distribution, Load, Turns};
 use vorrang_trace::{Header, Summary};
@@ -212,6 +214,15 @@ impl Faulted for Mutex {
 impl Drawn for Mutex {
     fn tokens(card: &'static Card) -> &'static [&'static str] {
         card.terms.tokens
+    }
+    fn beats(_: &'static Card, on_views: bool) -> &'static [&'static str] {
+        if on_views { virtual_synchrony::CARD.terms.beats } else { &[] }
+    }
+    fn look(at: NodeId, said: ApplicationEvent<'_, Command, Notice>) -> Look {
+        if let ApplicationEvent::Notice(Notice::View { .. }) = said {
+            return Look { era: Some("in a view"), ..Look::default() };
+        }
+        Self::activity(said).map_or_else(Look::default, |doing| doing.look(at))
     }
 }
 
