@@ -1,4 +1,4 @@
-//! Links of a page that stay in the repository lead to a file that is there, and to a heading in it.
+//! Links of a page that stay in the repository lead to a file that is there, and a heading in it.
 
 use std::fs;
 use std::path::Path;
