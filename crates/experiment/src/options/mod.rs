@@ -16,6 +16,7 @@ pub mod multicast;
 pub mod mutex;
 #[cfg(feature = "clap")]
 mod setup_clap;
+pub mod single_fault;
 pub mod views;
 
 use std::fmt::Display;

@@ -6,7 +6,7 @@ use super::{Fault, MOST, Trial, calm, sampled};
 use crate::catalogue::Entry;
 use crate::failure::Failure;
 use crate::options::RunArgs;
-use crate::options::fault_args::SingleFault;
+use crate::options::single_fault::SingleFault;
 use crate::problem::{Kinds, Role};
 
 /// Whether others depend on the node that crashes.

@@ -6,7 +6,7 @@ use vorrang_sim::Link;
 use vorrang_trace::What;
 
 use super::Fault;
-use crate::options::fault_args::SingleFault;
+use crate::options::single_fault::SingleFault;
 use crate::problem::{Activity, InitialRoles, Observation, ObservedMessage, Role, doing};
 use crate::values::roundest;
 
