@@ -269,8 +269,8 @@ impl Outcome {
         }
     }
 
-    /// Tries locks on views, as they run over TCP: founded from the start, without stable storage and
-    /// with it; and a group that processes join.
+    /// Tries locks on views, as they run over TCP: founded from the start, without stable storage
+    /// and with it; and a group that processes join.
     fn attack_on_views(&mut self, seed: u64) {
         for name in ["ricart-agrawala", "suzuki-kasami", "raymond", "maekawa", "central"] {
             let entry = find::<Mutex>(name, None).expect("it is in the catalogue");
@@ -285,7 +285,7 @@ impl Outcome {
             let setup = Setup::new(Group::of(NODES));
             let lease = seed.is_multiple_of(2).then(|| Lease::new(Duration::from_millis(20), 0));
             // A few may have founded it, and the others join.
-            let some: Vec<NodeId> = founders[..1 + (seed % 4) as usize].to_vec();
+            let some: Vec<NodeId> = founders[..=(seed % 4) as usize].to_vec();
             let founding = Founding { view: 1, founders: some, patience: 0 };
             for (kind, make) in [
                 ("", founded as fn(_) -> _),

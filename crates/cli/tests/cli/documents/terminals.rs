@@ -194,7 +194,8 @@ fn terminals_write_nothing_where_the_tests_are_run() {
     let page = Page {
         path: "page.md".to_owned(),
         text: "```sh terminals\nvorrang node --on-views --data left-behind --id 0 --peers \
-               127.0.0.1:7000\n```\n```console terminals\n1  view \u{2026} {0}\n1> quit\n1  left\n```\n"
+               127.0.0.1:7000\n```\n```console terminals\n1  view \u{2026} {0}\n1> quit\n1  left\n\
+               ```\n"
             .to_owned(),
     };
     assert_eq!(mistake(&page), None);
