@@ -586,7 +586,7 @@ mod tests {
 
     #[test]
     fn a_colour_is_what_a_series_is_of_and_a_marker_with_its_dash_the_circumstances() {
-        let mut plot = plot(20);
+        let mut plot = plot(24);
         let mut light = plot.series[3].clone();
         (light.style, light.theory) = (1, light.theory[..3].to_vec());
         plot.series.push(light);
@@ -598,7 +598,7 @@ mod tests {
             .collect();
         colours.sort_unstable();
         colours.dedup();
-        assert_eq!(colours.len(), 20);
+        assert_eq!(colours.len(), 24);
         let squares = |line: &&&str| line.contains("<rect");
         assert_eq!(of(&svg, "mk q3\"").iter().filter(squares).count(), 5);
         assert_eq!(of(&svg, "mk q3\"").len(), 10);
@@ -621,6 +621,13 @@ mod tests {
         plot.series[0].theory.clear();
         let bare = plot.svg(Theme::Light);
         assert!(!bare.contains("the theory"), "{bare}");
+    }
+
+    #[test]
+    fn colours_of_names_outweigh_the_ink_that_pictures_further_down_a_page_declare() {
+        let svg = plot(2).svg(Theme::Light);
+        let rule = |name: &str| svg.contains(&format!("{name}{{fill:#"));
+        assert!(rule(".l.qt0") && rule(".l.qt1") && !rule("}.qt0"), "{svg}");
     }
 
     #[test]

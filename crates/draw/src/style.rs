@@ -144,7 +144,7 @@ impl Colours {
         let paper = self.paper;
         let rule = |(place, colour): (usize, &&str)| {
             format!(
-                ".q{place}{{fill:{colour}}}.mk.q{place}{{stroke:{paper}}}.qt{place}{{fill:{colour}}}\
+                ".q{place}{{fill:{colour}}}.mk.q{place}{{stroke:{paper}}}.l.qt{place}{{fill:{colour}}}\
                  .qo{place}{{stroke:{colour};fill:none}}"
             )
         };

@@ -44,9 +44,8 @@ impl Picture<'_> {
         let x2 = match arrow.fate {
             Fate::Arrived => layout.anywhere(arrow.got.unwrap_or(arrow.sent)),
             Fate::TooLate(at) | Fate::Lost(at) if at > arrow.sent => layout.anywhere(at),
-            Fate::TooLate(_) | Fate::Lost(_) => x1 + layout.way,
             Fate::UnderWay if layout.is_last => layout.right() + 22.0,
-            Fate::UnderWay => x1 + layout.way,
+            Fate::TooLate(_) | Fate::Lost(_) | Fate::UnderWay => x1 + layout.way,
         };
         ((x1, y1), (x2, y2))
     }
