@@ -6,13 +6,12 @@
 use crate::captions;
 use crate::chart::{Arrow, Chart, Fate, Moment, Outage, Point, Span};
 use crate::labels::{Area, Taken};
-use crate::layout::{Layout, Rows};
+use crate::layout::{Ends, Layout, Rows, between};
 use crate::legend;
 use crate::margins::{axis, caption, heading, states};
 use crate::story::{Bar, Mark, Story, What};
 use crate::style::{KINDS, Theme};
 use crate::svg::{Num, Svg, escaped, plain, pointed, width};
-use crate::ways::{Ends, between};
 
 /// How it is drawn.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]

@@ -3,11 +3,8 @@
 use std::collections::HashMap;
 
 use crate::chart::{Arrow, Fate};
-use crate::layout::Layout;
+use crate::layout::{Ends, Layout, between};
 use crate::spacetime::{HALF, Picture};
-
-/// Where an arrow begins and ends.
-pub(crate) type Ends = ((f64, f64), (f64, f64));
 
 impl Picture<'_> {
     /// Where arrows begin and end. Of several that would lie over each other, each is a little to
@@ -75,8 +72,4 @@ impl Picture<'_> {
         let Layout { left, is_last, .. } = *self.layout;
         (at.0 >= left && (at.0 < self.layout.right() || is_last)).then_some(at)
     }
-}
-
-pub(crate) fn between(from: (f64, f64), to: (f64, f64), share: f64) -> (f64, f64) {
-    (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
 }

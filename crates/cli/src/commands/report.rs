@@ -36,7 +36,7 @@ use crate::report_words::{columns, folded, idea};
 use crate::search_progress::SearchProgress;
 use crate::survive_report::{self, legend, summary};
 
-/// Write an HTML report: a comparison, plots, a diagram of each algorithm, what a single fault does,
+/// Write an HTML report: a comparison, plots, a diagram of each algorithm, single faults,
 /// verification results
 ///
 /// One HTML file that needs nothing else, neither network nor scripts; it can be read on a phone,
