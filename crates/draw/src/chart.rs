@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
-use crate::story::{Bar, Mark, Story, What};
+use crate::story::{Bar, Look, Mark, Story, What};
 
 /// The elements of a diagram.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -262,18 +262,9 @@ impl Making {
         let (node, at) = (event.node, event.at);
         let mut point = Moment::Event;
         match &event.what {
-            What::Said { look, .. } => {
+            What::Said { look, text, .. } => {
                 point = look.mark.map_or(Moment::Said, Moment::Marked);
-                if let Some(bar) = look.bar {
-                    self.enter(node, at, bar);
-                }
-                if let (Some(name), What::Said { text, .. }) = (look.era, &event.what) {
-                    self.begin_era((node, at), text, name, look.mark.is_some());
-                }
-                let parent = look.parent.and_then(|parent| self.came.get(&(parent, node)));
-                if let Some(&arrow) = parent {
-                    self.chart.arrows[arrow].is_tree = true;
-                }
+                self.look((node, at), look, text);
             }
             What::Sent { to, letter } => {
                 let arrow = Arrow {
@@ -329,6 +320,20 @@ impl Making {
             What::Remark(_) => return,
         }
         self.chart.points.push(Point { node, at, what: point, event: place });
+    }
+
+    /// What a command or a notice changes at its node.
+    fn look(&mut self, (node, at): (usize, u64), look: &Look, text: &str) {
+        if let Some(bar) = look.bar {
+            self.enter(node, at, bar);
+        }
+        if let Some(name) = look.era {
+            self.begin_era((node, at), text, name, look.mark.is_some());
+        }
+        let parent = look.parent.and_then(|parent| self.came.get(&(parent, node)));
+        if let Some(&arrow) = parent {
+            self.chart.arrows[arrow].is_tree = true;
+        }
     }
 
     fn add(&mut self, key: (usize, usize, u64), arrow: Arrow) {
@@ -440,7 +445,7 @@ pub const DOWN: &str = "the receiver is down";
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::story::{Event, Look, MessageLabel};
+    use crate::story::{Event, MessageLabel};
 
     fn letter(number: u64) -> MessageLabel {
         let (kind, text) = ("ASK".to_owned(), format!("ASK({number})"));

@@ -53,6 +53,14 @@ fn extent(story: &Story) -> (u64, u64) {
     (begin, end)
 }
 
+/// Where an arrow begins and ends.
+pub(crate) type Ends = ((f64, f64), (f64, f64));
+
+/// The place after a share of a way.
+pub(crate) fn between(from: (f64, f64), to: (f64, f64), share: f64) -> (f64, f64) {
+    (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
+}
+
 /// The rows of a picture, and what of the run they leave out.
 pub(crate) struct Rows {
     pub(crate) rows: Vec<Layout>,

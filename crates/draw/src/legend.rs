@@ -79,6 +79,35 @@ fn signs(chart: &Chart, has_points: bool, end: u64) -> Vec<(String, Sign)> {
             }),
         ));
     }
+    all.extend(bars(chart));
+    let mut marks: Vec<Mark> = Vec::new();
+    for point in &chart.points {
+        match point.what {
+            Moment::Marked(mark) if !marks.contains(&mark) => marks.push(mark),
+            _ => {}
+        }
+    }
+    for mark in marks {
+        let sign: Sign = Box::new(move |(x, y)| shape(mark, (x + 14.0, y)));
+        all.push((mark.name().to_owned(), sign));
+    }
+    if let Some(tree) = chart.arrows.iter().find(|it| it.is_tree) {
+        let class = format!("k{} way", tree.kind.min(KINDS));
+        all.push((
+            "from parent to child".to_owned(),
+            Box::new(move |(x, y)| {
+                format!("<path class=\"{class}\" d=\"{}\"/>", pointed((x, y), (x + 26.0, y)))
+            }),
+        ));
+    }
+    all.extend(eras(chart));
+    all.extend(troubles(chart, has_points, end));
+    all
+}
+
+/// The states of nodes.
+fn bars(chart: &Chart) -> Vec<(String, Sign)> {
+    let mut all: Vec<(String, Sign)> = Vec::new();
     let mut bars: Vec<Bar> = Vec::new();
     for span in &chart.spans {
         if !bars.contains(&span.bar) {
@@ -100,26 +129,11 @@ fn signs(chart: &Chart, has_points: bool, end: u64) -> Vec<(String, Sign)> {
             }),
         ));
     }
-    let mut marks: Vec<Mark> = Vec::new();
-    for point in &chart.points {
-        match point.what {
-            Moment::Marked(mark) if !marks.contains(&mark) => marks.push(mark),
-            _ => {}
-        }
-    }
-    for mark in marks {
-        let sign: Sign = Box::new(move |(x, y)| shape(mark, (x + 14.0, y)));
-        all.push((mark.name().to_owned(), sign));
-    }
-    if let Some(tree) = chart.arrows.iter().find(|it| it.is_tree) {
-        let class = format!("k{} way", tree.kind.min(KINDS));
-        all.push((
-            "from parent to child".to_owned(),
-            Box::new(move |(x, y)| {
-                format!("<path class=\"{class}\" d=\"{}\"/>", pointed((x, y), (x + 26.0, y)))
-            }),
-        ));
-    }
+    all
+}
+
+/// The bands of what nodes are in.
+fn eras(chart: &Chart) -> Option<(String, Sign)> {
     let mut eras: Vec<(usize, &'static str)> = Vec::new();
     for era in &chart.eras {
         let sort = (era.number % 2, era.name);
@@ -128,23 +142,20 @@ fn signs(chart: &Chart, has_points: bool, end: u64) -> Vec<(String, Sign)> {
         }
     }
     eras.sort_unstable();
-    if let Some(&(_, name)) = eras.first() {
-        let shades: Vec<usize> = eras.iter().map(|it| it.0).collect();
-        let sign: Sign = Box::new(move |(x, y)| {
-            let wide = 26.0 / shades.len() as f64;
-            let part = |(place, shade): (usize, &usize)| {
-                let (x, y, wide) = (Num(x + place as f64 * wide), Num(y - 6.0), Num(wide));
-                format!(
-                    "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"12\" \
+    let &(_, name) = eras.first()?;
+    let shades: Vec<usize> = eras.iter().map(|it| it.0).collect();
+    let sign: Sign = Box::new(move |(x, y)| {
+        let wide = 26.0 / shades.len() as f64;
+        let part = |(place, shade): (usize, &usize)| {
+            let (x, y, wide) = (Num(x + place as f64 * wide), Num(y - 6.0), Num(wide));
+            format!(
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{wide}\" height=\"12\" \
                      class=\"era{shade}\"/>"
-                )
-            };
-            shades.iter().enumerate().map(part).collect()
-        });
-        all.push((name.to_owned(), sign));
-    }
-    all.extend(troubles(chart, has_points, end));
-    all
+            )
+        };
+        shades.iter().enumerate().map(part).collect()
+    });
+    Some((name.to_owned(), sign))
 }
 
 /// Whether a timer is seen: not where a node's line is dark.

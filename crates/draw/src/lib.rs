@@ -14,6 +14,7 @@
 mod captions;
 pub mod chart;
 pub mod clocks;
+mod curves;
 pub mod dot;
 pub mod excerpt;
 pub mod graph;
@@ -30,6 +31,7 @@ pub mod plot;
 #[cfg(feature = "png")]
 pub mod png;
 mod scale;
+mod series;
 pub mod shiviz;
 pub mod spacetime;
 pub mod state_table;

@@ -5,13 +5,12 @@ use std::collections::BTreeMap;
 
 use crate::chart::{Arrow, Fate, Moment};
 use crate::labels::{Area, Taken};
-use crate::layout::Layout;
+use crate::layout::{Layout, between};
 use crate::margins::listed;
 use crate::spacetime::{HALF, MOST_NAMED, Picture, stands_out};
 use crate::story::{Story, What};
 use crate::style::KINDS;
 use crate::svg::{Num, width};
-use crate::ways::between;
 
 impl<'a> Picture<'a> {
     /// Labels: of marks first, then of tokens, then of other messages as far as there is room.

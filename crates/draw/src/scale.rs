@@ -1,6 +1,6 @@
 //! Where numbers lie along an axis, and how they are written there.
 
-use crate::plot::Axis;
+use crate::series::{Axis, Point};
 use crate::words::{number, round_step};
 
 /// Where numbers lie.
@@ -92,6 +92,25 @@ impl Scale {
             ticks.extend(all.filter(|&it| it >= self.low && it <= self.high));
         }
         ticks.into_iter().map(|it| (it, number(it))).collect()
+    }
+}
+
+/// The two axes.
+pub(crate) struct Scales {
+    pub(crate) x: Scale,
+    pub(crate) y: Scale,
+    pub(crate) top: f64,
+    pub(crate) bottom: f64,
+    pub(crate) right: f64,
+}
+
+impl Scales {
+    pub(crate) fn place(&self, x: f64, y: f64) -> (f64, f64) {
+        (self.x.at(x), self.y.at(y))
+    }
+    /// Whether a point lies within the limits.
+    pub(crate) fn shows(&self, point: &Point) -> bool {
+        self.x.has(point.x) && self.y.has(point.y)
     }
 }
 

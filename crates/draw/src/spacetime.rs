@@ -6,13 +6,12 @@
 use crate::captions;
 use crate::chart::{Arrow, Chart, Fate, Moment, Outage, Point, Span};
 use crate::labels::{Area, Taken};
-use crate::layout::{Layout, Rows};
+use crate::layout::{Ends, Layout, Rows, between};
 use crate::legend;
 use crate::margins::{axis, caption, heading, states};
 use crate::story::{Bar, Mark, Story, What};
 use crate::style::{KINDS, Theme};
 use crate::svg::{Num, Svg, escaped, plain, pointed, width};
-use crate::ways::{Ends, between};
 
 /// How it is drawn.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
@@ -479,6 +478,17 @@ mod tests {
         Story { title: "a <toy>".to_owned(), lanes, events, ..Story::default() }
     }
 
+    /// The same with so many times as many messages at once.
+    fn dense(lanes: usize, messages: u64, times: u64) -> Story {
+        let mut story = story(lanes, messages);
+        for event in &mut story.events {
+            let late = if matches!(event.what, What::Got { .. }) { 1_000_000 } else { 0 };
+            event.at = (event.at - late) / times + late;
+        }
+        story.events.sort_by_key(|event| event.at);
+        story
+    }
+
     /// Every number in an attribute of that name.
     fn labels(svg: &str) -> Vec<Area> {
         let number = |text: &str, name: &str| -> f64 {
@@ -529,14 +539,7 @@ mod tests {
     #[test]
     fn messages_of_a_kind_are_all_named_with_what_they_carry_or_none_is() {
         for (times, is_long) in [(1, true), (20, false)] {
-            // So many times as many messages at once.
-            let mut story = story(7, 400);
-            for event in &mut story.events {
-                let late = if matches!(event.what, What::Got { .. }) { 1_000_000 } else { 0 };
-                event.at = (event.at - late) / times + late;
-            }
-            story.events.sort_by_key(|event| event.at);
-            let drawn = svg(&story, &Options::default());
+            let drawn = svg(&dense(7, 400, times), &Options::default());
             let is_label = |line: &&str| line.contains("l c kt") || line.contains("l c b tt");
             let texts: Vec<&str> = drawn.lines().filter(is_label).collect();
             assert!(texts.len() > 3, "{texts:?}");
@@ -547,7 +550,7 @@ mod tests {
 
     #[test]
     fn labels_give_way_to_the_crosses_of_lost_messages() {
-        let mut story = story(4, 60);
+        let mut story = dense(4, 60, 6);
         let look = Look::bar(Bar::Outlined("waits"));
         let waits = What::Said { text: "acquire".to_owned(), is_command: true, look };
         story.events.insert(0, Event { at: 0, node: 1, what: waits, state: None });
@@ -582,7 +585,9 @@ mod tests {
             .collect();
         assert_eq!(crosses.len(), 20);
         let mut taken = Taken::default();
-        crosses.into_iter().for_each(|area| taken.take(area));
+        for area in crosses {
+            taken.take(area);
+        }
         let last_bar = drawn.rfind("class=\"wait\"><title>").expect("a bar");
         let first_cross = drawn.find("<path class=\"x\"").expect("a cross");
         assert!(last_bar < first_cross, "bars hide no cross either");
@@ -630,6 +635,7 @@ mod tests {
         assert!(drawn.contains("The picture ends at ") && drawn.contains("the run at 2.001 s"));
         let said = remark(&long, &Options::default()).expect("a remark");
         assert!(said.contains("--from and --to show another part"), "{said}");
+        assert_eq!(drawn.matches(">node 1<").count(), 12, "rows");
         let some =
             Options { from: Some(1_000_000_000), to: Some(1_005_000_000), ..Options::default() };
         let part = svg(&long, &some);
@@ -679,6 +685,8 @@ mod tests {
         let drawn = svg(&story, &Options::default());
         let bands = |class: &str| drawn.matches(&format!("class=\"{class}\"><title>")).count();
         assert_eq!((bands("era0"), bands("era1")), (2, 1));
+        let ends = Chart::of(&story).eras.iter().map(|it| it.until).collect::<Vec<_>>();
+        assert_eq!(ends, [Some(1_000_000), Some(2_000_000), None], "a crash ends a view");
         assert!(drawn.contains(">view 2<") && drawn.contains(">in a view<"), "{drawn}");
     }
 

@@ -120,7 +120,8 @@ impl Colours {
              .m,.m.s,.m.t{{fill:{muted}}}.lane,.down{{stroke:{lane}}}.grid{{stroke:{grid}}}\
              .wait{{stroke:{node};fill:{paper}}}.in{{fill:{node}}}.pt{{fill:{node}}}\
              .still{{fill:{band};fill-opacity:.45}}.band{{fill:{band};fill-opacity:.13}}\
-             .bt{{fill:{band}}}.era0{{fill:{node};fill-opacity:.07}}.era1{{fill:{one};fill-opacity:.16}}.x,.wl{{stroke:{wrong}}}.wt{{fill:{wrong}}}.wx2{{fill:{wrong}}}\
+             .bt{{fill:{band}}}.era0{{fill:{node};fill-opacity:.07}}.era1{{fill:{one};\
+             fill-opacity:.16}}.x,.wl{{stroke:{wrong}}}.wt{{fill:{wrong}}}.wx2{{fill:{wrong}}}\
              .wx{{fill:{wrong}}}\
              .tok{{stroke:{token};fill:{token}}}.tt{{fill:{token}}}.tick{{stroke:{muted}}}\
              .ring{{stroke:{node};fill:{paper};stroke-width:1.6px}}.box{{stroke:{grid};fill:none}}\
@@ -144,8 +145,8 @@ impl Colours {
         let paper = self.paper;
         let rule = |(place, colour): (usize, &&str)| {
             format!(
-                ".q{place}{{fill:{colour}}}.mk.q{place}{{stroke:{paper}}}.qt{place}{{fill:{colour}}}\
-                 .qo{place}{{stroke:{colour};fill:none}}"
+                ".q{place}{{fill:{colour}}}.mk.q{place}{{stroke:{paper}}}.l.qt{place}\
+                 {{fill:{colour}}}.qo{place}{{stroke:{colour};fill:none}}"
             )
         };
         self.series.iter().take(series).enumerate().map(rule).collect()

@@ -3,11 +3,8 @@
 use std::collections::HashMap;
 
 use crate::chart::{Arrow, Fate};
-use crate::layout::Layout;
+use crate::layout::{Ends, Layout, between};
 use crate::spacetime::{HALF, Picture};
-
-/// Where an arrow begins and ends.
-pub(crate) type Ends = ((f64, f64), (f64, f64));
 
 impl Picture<'_> {
     /// Where arrows begin and end. Of several that would lie over each other, each is a little to
@@ -44,9 +41,8 @@ impl Picture<'_> {
         let x2 = match arrow.fate {
             Fate::Arrived => layout.anywhere(arrow.got.unwrap_or(arrow.sent)),
             Fate::TooLate(at) | Fate::Lost(at) if at > arrow.sent => layout.anywhere(at),
-            Fate::TooLate(_) | Fate::Lost(_) => x1 + layout.way,
             Fate::UnderWay if layout.is_last => layout.right() + 22.0,
-            Fate::UnderWay => x1 + layout.way,
+            Fate::TooLate(_) | Fate::Lost(_) | Fate::UnderWay => x1 + layout.way,
         };
         ((x1, y1), (x2, y2))
     }
@@ -76,8 +72,4 @@ impl Picture<'_> {
         let Layout { left, is_last, .. } = *self.layout;
         (at.0 >= left && (at.0 < self.layout.right() || is_last)).then_some(at)
     }
-}
-
-pub(crate) fn between(from: (f64, f64), to: (f64, f64), share: f64) -> (f64, f64) {
-    (from.0 + (to.0 - from.0) * share, from.1 + (to.1 - from.1) * share)
 }

@@ -1,5 +1,6 @@
 //! Which rows of a sheet are wanted: conditions on its columns, as they are typed.
 
+use std::cmp::Ordering;
 use std::str::FromStr;
 
 use crate::failure::Failure;
@@ -68,13 +69,16 @@ impl Condition {
         match self.is {
             Relation::Equal => self.with.iter().any(is_same),
             Relation::Unequal => !self.with.iter().any(is_same),
-            Relation::Less => compared().is_some_and(|it| it.is_lt()),
-            Relation::AtMost => compared().is_some_and(|it| it.is_le()),
-            Relation::More => compared().is_some_and(|it| it.is_gt()),
-            Relation::AtLeast => compared().is_some_and(|it| it.is_ge()),
+            Relation::Less => compared().is_some_and(Ordering::is_lt),
+            Relation::AtMost => compared().is_some_and(Ordering::is_le),
+            Relation::More => compared().is_some_and(Ordering::is_gt),
+            Relation::AtLeast => compared().is_some_and(Ordering::is_ge),
         }
     }
 }
+
+/// So many values of a column are listed where none is wanted.
+const MOST: usize = 30;
 
 /// The points for which all conditions hold.
 pub fn chosen<'a>(points: Points<'a>, conditions: &[Condition]) -> Result<Points<'a>, Failure> {
@@ -90,7 +94,6 @@ pub fn chosen<'a>(points: Points<'a>, conditions: &[Condition]) -> Result<Points
         if rows.is_empty() {
             values.sort_unstable();
             values.dedup();
-            const MOST: usize = 30;
             let more = if values.len() > MOST { ", …" } else { "" };
             values.truncate(MOST);
             return Err(Failure::usage(format!(

@@ -239,7 +239,7 @@ fn all_series(points: &Points<'_>, (x, y): (usize, &str)) -> (Vec<Series>, Vec<S
     }
     let mut all = Vec::new();
     for ((algorithm, style), rows) in &groups {
-        let name = [&[algorithm.clone()], &style[..]].concat().join(", ");
+        let name = [std::slice::from_ref(algorithm), &style[..]].concat().join(", ");
         let mut series = series(points, &name, rows, (x, y));
         series.colour = colours.iter().position(|it| *it == algorithm).unwrap_or(0);
         series.style = styles.iter().position(|it| *it == style).unwrap_or(0);
@@ -412,6 +412,24 @@ mod tests {
         let looks: Vec<_> = plot.series.iter().map(|it| (it.colour, it.style)).collect();
         assert_eq!(looks, [(0, 0), (0, 1), (1, 0)]);
         assert_eq!(plot.styles, ["load heavy", "load light"]);
+    }
+
+    #[test]
+    fn bounds_of_more_than_six_series_are_not_drawn_and_that_is_said() {
+        let header = "algorithm,nodes,time_unit,messages,messages_theory_low,messages_theory_high";
+        let header: Vec<String> = header.split(',').map(str::to_owned).collect();
+        let row = |(algorithm, nodes): (usize, &str)| {
+            let cells = [&*format!("a{algorithm}"), nodes, "T", "5", "1", "9"];
+            cells.map(str::to_owned).to_vec()
+        };
+        for (count, bounds) in [(6, 12), (7, 0)] {
+            let all = (0..count).flat_map(|it| [(it, "2"), (it, "4")]).map(row);
+            let rows: Vec<Vec<String>> = all.collect();
+            let rows = rows.iter().map(Vec::as_slice).collect();
+            let plot = plot(&Points { header: &header, rows }, &Wanted::default()).unwrap();
+            assert_eq!(plot.series.iter().map(|it| it.theory.len()).sum::<usize>(), bounds);
+            assert_eq!(plot.notes.len(), usize::from(bounds == 0), "{:?}", plot.notes);
+        }
     }
 
     #[test]

@@ -61,9 +61,9 @@ pub fn story(run: &Recording, with_states: bool) -> Result<Story, Failure> {
 }
 
 /// What `3'1` means.
-const INCARNATIONS: &str = "A number behind an apostrophe counts how often a node has come back: \
-                            3'1 is node 3 after the first time, 3'1/0 its first message since then, \
-                            and 1'0 the message 0 of such a node.";
+const INCARNATIONS: &str = "\
+    A number behind an apostrophe counts how often a node has come back: 3'1 is node 3 after the \
+    first time, 3'1/0 its first message since then, and 1'0 the message 0 of such a node.";
 
 /// Whether a message or a notice says so.
 fn says_incarnation(event: &Event) -> bool {

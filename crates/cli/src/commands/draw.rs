@@ -48,7 +48,7 @@ use crate::search_progress::SearchProgress;
     vorrang draw check maekawa-basic -o deadlock.svg --states\n  \
     vorrang draw run.jsonl.zst --format text\n  \
     vorrang draw run echo --nodes 12 --topology random:0.3 --view tree -o tree.svg\n  \
-    vorrang draw run maekawa --entries 100 --from 30ms --to 50ms --only REQUEST,LOCKED -o part.svg\n  \
+    vorrang draw run maekawa --from 5ms --to 15ms --only REQUEST,LOCKED -o part.svg\n  \
     vorrang draw run lamport --nodes 25 --nodes-shown 0-3,24 -o five.svg\n  \
     vorrang draw quorum plane --nodes 13 -o plane.svg\n  \
     vorrang draw structure sets:0-1/0,0-1/1,0-1-2,0-1-3 -o structure.svg\n  \
@@ -150,8 +150,7 @@ pub(crate) struct How {
     /// For which background: what the reader prefers, if the format can tell
     #[arg(long, value_enum, default_value = "auto", global = true, help_heading = "Picture")]
     theme: Background,
-    /// How wide, in pixels or columns: the whole run in one row [default: as it takes to read it, in
-    /// rows]
+    /// How wide, in pixels or columns: the whole run in one row [default: rows that can be read]
     #[arg(long, global = true, help_heading = "Picture", value_parser = whole(40..=20_000_u32))]
     width: Option<u32>,
     /// The scale of PNG: pixels for one of SVG

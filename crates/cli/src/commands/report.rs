@@ -36,7 +36,7 @@ use crate::report_words::{columns, folded, idea};
 use crate::search_progress::SearchProgress;
 use crate::survive_report::{self, legend, summary};
 
-/// Write an HTML report: a comparison, plots, a diagram of each algorithm, what a single fault does,
+/// Write an HTML report: a comparison, plots, a diagram of each algorithm, single faults,
 /// verification results
 ///
 /// One HTML file that needs nothing else, neither network nor scripts; it can be read on a phone,
@@ -89,10 +89,13 @@ impl Report {
         let title = first.map_or("", |about| about.problem_title);
         let mut page = Page::new(&format!("Vorrang: {title}, {} nodes", self.nodes));
         page.paragraph(&format!(
-            "{} algorithms, each written once as a state machine and run here in a simulator and \
-             in a model checker. Times are in T, the mean latency of a message. Every figure comes \
-             with the command that repeats it; version {}.",
-            entries.len(),
+            "{}, written once as a state machine and run here in a simulator and in a model \
+             checker. Times are in T, the mean latency of a message. Every figure comes with the \
+             command that repeats it; version {}.",
+            match entries.len() {
+                1 => "One algorithm".to_owned(),
+                many => format!("{many} algorithms, each"),
+            },
             env!("CARGO_PKG_VERSION")
         ));
         let mut parts =
@@ -168,6 +171,7 @@ impl Report {
                 titles.push(&row.page);
             }
         }
+        let mut explained = Vec::new();
         for title in titles {
             let of_page: Vec<&Row> = rows.iter().filter(|row| row.page == title).collect();
             page.heading(title);
@@ -175,7 +179,11 @@ impl Report {
             let caption =
                 "measured, and below what the theory says; fewest of the first column first.";
             page.table(caption, &folded(&cells, &groups), &[]);
-            page.words(&columns(&of_page));
+            let words = columns(&of_page);
+            if words != explained {
+                page.words(&words);
+                explained = words;
+            }
         }
         for sentence in &selected.left_out {
             page.paragraph(sentence);
@@ -344,6 +352,9 @@ fn diagrams(page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> 
                 args.mutex.think = Distribution::Constant(2_000_000);
                 line += &format!(" --think {}", args.mutex.think);
             }
+        } else if ["multicast", "group"].contains(&about.problem) {
+            args.multicast.multicasts = Some(DRAWN);
+            line += &format!(" --multicasts {DRAWN}");
         } else if about.problem == "detection" {
             args.faults.crash = vec![(Whom::Node(NodeId(2)), 12_000_000)];
             args.lasting.lasting = Some(Duration::from_millis(30));

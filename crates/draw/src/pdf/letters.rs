@@ -1,6 +1,7 @@
 //! Letters of PDF: those of Windows, which its fonts have.
 
-/// How wide the letters of Helvetica are, in thousandths of their size, from the space to the tilde.
+/// How wide the letters of Helvetica are, in thousandths of their size: from the space to the
+/// tilde.
 const ADVANCES: [u16; 95] = [
     278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278, 556, 556, 556,
     556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556, 1015, 667, 667, 722, 722, 667,
