@@ -17,6 +17,7 @@
 #![forbid(unsafe_code)]
 
 pub mod channels;
+pub mod golden;
 mod nodes;
 pub mod on_views;
 

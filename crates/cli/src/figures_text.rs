@@ -110,9 +110,18 @@ fn reading(figure: &Figure) -> String {
 const NOTE_ON_CRASHES: &str =
     "A crashed node does not count: it is not inside, does not wait and need not be served.";
 
-/// The legend of the marks.
-pub(crate) const LEGEND: &str =
-    "✓ as the theory predicts   ○ within the range of the theory   ✗ not as predicted";
+/// The legend of the marks that are in a text; none if there are none.
+pub(crate) fn legend(text: &str) -> String {
+    const MARKS: [(char, &str); 4] = [
+        ('✓', "as the theory predicts"),
+        ('○', "within the range of the theory"),
+        ('✗', "not as predicted"),
+        ('±', "half the 95 % confidence interval of the mean over all seeds"),
+    ];
+    let found = MARKS.iter().filter(|(mark, _)| text.contains(*mark));
+    let known: Vec<String> = found.map(|(mark, what)| format!("{mark} {what}")).collect();
+    if known.is_empty() { String::new() } else { known.join("   ") + "\n" }
+}
 
 /// A text with its marks coloured.
 pub(crate) fn coloured(text: &str) -> String {

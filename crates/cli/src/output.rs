@@ -29,18 +29,63 @@ impl Format {
     }
 }
 
-/// Prints a value as JSON.
+/// The version that wrote a file or printed something.
+pub(crate) const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Prints a value as JSON; every object says where it comes from.
 pub(crate) fn print_json(value: &Value) -> Result<(), Failure> {
-    let text = serde_json::to_string_pretty(value).expect("a JSON value can be written");
-    print(&format!("{text}\n"))
+    let text = serde_json::to_string_pretty(&with_origin(value.clone(), &typed()));
+    print(&format!("{}\n", text.expect("a JSON value can be written")))
 }
 
 /// Rows of objects, as comma-separated values with a header. What a row does not have is empty.
+/// Every row says where it comes from: rows are taken apart and joined with others.
 pub(crate) fn print_csv(rows: &[Value]) -> Result<(), Failure> {
-    let rows: Vec<Fields> = rows.iter().map(csv_fields).collect();
+    let command = typed();
+    let rows = rows.iter().map(|row| csv_fields(&with_origin(row.clone(), &command)));
+    let rows: Vec<Fields> = rows.collect();
     let header = csv_header(&rows);
     let lines = rows.iter().map(|row| csv_row(&header, row));
     print(&csv_text(std::iter::once(header.clone()).chain(lines))?)
+}
+
+/// The version and the command, in an object, or in each of a list. A command that repeats just
+/// this is there already, and says more than the one that was typed.
+fn with_origin(mut value: Value, command: &str) -> Value {
+    match &mut value {
+        Value::Object(fields) => {
+            fields.entry("version").or_insert_with(|| VERSION.into());
+            fields.entry("command").or_insert_with(|| command.into());
+        }
+        Value::Array(rows) => {
+            for row in rows {
+                *row = with_origin(row.take(), command);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+    value
+}
+
+/// The command line of this process, as it can be typed again.
+pub(crate) fn typed() -> String {
+    format!("vorrang {}", arguments())
+}
+
+/// The same without the name of the program.
+pub(crate) fn arguments() -> String {
+    let words = std::env::args_os().skip(1).map(|word| in_shell(&word.to_string_lossy()));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// A word as it is typed in a shell.
+fn in_shell(word: &str) -> String {
+    let is_plain = |it: char| it.is_alphanumeric() || "-_./:,=@%+".contains(it);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }
 
 /// A bar on standard error, on a terminal, once the work has taken a second.
@@ -76,5 +121,31 @@ pub(crate) fn show_after_a_second(bar: &ProgressBar) {
     if bar.is_hidden() && bar.elapsed() > Duration::from_secs(1) && std::io::stderr().is_terminal()
     {
         bar.set_draw_target(ProgressDrawTarget::stderr());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn words_can_be_typed_again() {
+        assert_eq!(in_shell("--crash=2@50ms"), "--crash=2@50ms");
+        assert_eq!(in_shell("my run.png"), "'my run.png'");
+        assert_eq!(in_shell("it's"), r"'it'\''s'");
+        assert_eq!(in_shell(""), "''");
+    }
+
+    #[test]
+    fn every_object_says_where_it_comes_from_and_keeps_a_better_command() {
+        let rows = json!([{ "a": 1 }, { "command": "vorrang run x" }, 7]);
+        let wanted = json!([
+            { "a": 1, "version": VERSION, "command": "vorrang list" },
+            { "command": "vorrang run x", "version": VERSION },
+            7,
+        ]);
+        assert_eq!(with_origin(rows, "vorrang list"), wanted);
     }
 }

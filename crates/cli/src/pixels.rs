@@ -21,10 +21,9 @@ pub(crate) fn png(svg: &str, scale: f64, _: Option<&Path>) -> Result<Vec<u8>, Fa
 #[cfg(not(feature = "png"))]
 pub(crate) fn check(file: Option<&Path>) -> Result<(), Failure> {
     let file = file.map_or_else(|| "--format png".to_owned(), |it| it.display().to_string());
-    let words: Vec<_> = std::env::args().skip(1).map(|word| in_shell(&word)).collect();
     Err(Failure::usage(format!(
         "{file}: this build has no PNG: take .svg, or say cargo run --release --features png -- {}",
-        words.join(" ")
+        crate::output::arguments()
     )))
 }
 
@@ -32,28 +31,4 @@ pub(crate) fn check(file: Option<&Path>) -> Result<(), Failure> {
 #[cfg(not(feature = "png"))]
 pub(crate) fn png(_: &str, _: f64, file: Option<&Path>) -> Result<Vec<u8>, Failure> {
     check(file).map(|()| Vec::new())
-}
-
-/// A word as it is typed in a shell.
-#[cfg(not(feature = "png"))]
-fn in_shell(word: &str) -> String {
-    let is_plain = |it: char| it.is_alphanumeric() || "-_./:,=@%+".contains(it);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
-}
-
-#[cfg(all(test, not(feature = "png")))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_can_be_typed_again() {
-        assert_eq!(in_shell("--crash=2@50ms"), "--crash=2@50ms");
-        assert_eq!(in_shell("my run.png"), "'my run.png'");
-        assert_eq!(in_shell("it's"), r"'it'\''s'");
-        assert_eq!(in_shell(""), "''");
-    }
 }

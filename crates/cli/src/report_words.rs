@@ -4,6 +4,7 @@ use vorrang_experiment::figures::Figure;
 use vorrang_experiment::means::Row;
 
 use crate::page::Cell;
+use crate::prose::idea_and_use;
 
 /// The words that are used everywhere.
 const TERMS: &str = include_str!("terms.md");
@@ -51,11 +52,7 @@ pub(crate) fn folded(rows: &[Vec<String>], groups: &[usize]) -> Vec<Vec<Cell>> {
 
 /// The first paragraph of an algorithm's documentation that is not its source.
 pub(crate) fn idea(text: &str) -> String {
-    let mut paragraphs = text.split("\n\n").map(str::trim).filter(|it| !it.is_empty());
-    let first = paragraphs.next().unwrap_or_default();
-    let is_prose = |it: &&str| !it.starts_with(['#', '|', '`', '-', '>']);
-    let idea = paragraphs.find(is_prose).unwrap_or(first);
-    idea.split_whitespace().collect::<Vec<_>>().join(" ").replace("**", "").replace(['`', '*'], "")
+    idea_and_use(text)[0].clone()
 }
 
 #[cfg(test)]

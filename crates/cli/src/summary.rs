@@ -51,6 +51,7 @@ pub(crate) fn faults(rows: &[Row]) -> Result<Faults, Failure> {
         reliable: false,
         on_views: false,
         every_moment: false,
+        most: survive::MOST,
     };
     let mut names: Vec<&'static str> = rows.iter().map(|row| row.runs[0].name).collect();
     names.sort_unstable();

@@ -2,7 +2,7 @@
 
 use vorrang_experiment::format::grouped;
 use vorrang_experiment::problem::{Observation, Role, observed_line};
-use vorrang_experiment::survive::{Cell, Conditions, Fault, MOST, Row, Verdict};
+use vorrang_experiment::survive::{Cell, Conditions, Fault, Row, Verdict};
 use vorrang_node::terminal::{BAD, BOLD, DIM, GOOD, RESET, screen, wrapped};
 
 use crate::table::{markdown, table as aligned, tables};
@@ -135,12 +135,13 @@ pub(crate) fn summary(rows: &[Row], under: &Conditions) -> String {
     format!(
         "{} nodes{layer}, {seeds}: {} {many} without a fault, and {} with one fault each: every \
          message of those lost, duplicated and reordered, and every node crashed between any two \
-         events (at most {MOST} times of a kind in a run, evenly spread); kinds of messages that \
+         events (at most {} times of a kind in a run, evenly spread); kinds of messages that \
          are sent only after a crash, in runs with one. The table shows the worst; fine is no \
          proof.\n",
         under.nodes,
         grouped(runs as u64),
-        grouped(tries)
+        grouped(tries),
+        under.most
     )
 }
 

@@ -2,8 +2,6 @@
 //! events. After Lamport, "Time, clocks, and the ordering of events in a distributed system", 1978.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 use vorrang_algorithms::clock::{Clock, LateClock, Stamp};
@@ -11,7 +9,7 @@ use vorrang_draw::Story;
 use vorrang_draw::story::{self, Event, Look, MessageLabel};
 use vorrang_protocol::NodeId;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, named_file};
 
 /// What happens, one event after the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -63,20 +61,19 @@ impl Script {
     ///
     /// If there is something else in it, or a message arrives that was not sent; with the event.
     pub fn read(text: &str) -> Result<Self, Failure> {
-        let path = Path::new(text);
-        if !path.exists() {
-            // No event is a single word.
-            return match text.trim() {
-                word if word.is_empty() || word.contains(char::is_whitespace) => {
-                    Self::parse(text).map_err(Failure::Usage)
-                }
-                word => Err(Failure::usage(format!(
-                    "'{word}': there is no such file, nor is that an event: write {FORMS}"
-                ))),
-            };
+        if let Some(lines) = named_file(text)? {
+            return Self::parse(&lines).map_err(|why| Failure::World(format!("{text}: {why}")));
         }
-        let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
-        Self::parse(&lines).map_err(|why| Failure::usage(format!("{text}: {why}")))
+        // No event is a single word.
+        match text.trim() {
+            word if word.is_empty() || word.contains(char::is_whitespace) => {
+                Self::parse(text).map_err(Failure::Usage)
+            }
+            word => Err(Failure::neither(
+                word,
+                format!("'{word}': there is no such file, nor is that an event: write {FORMS}"),
+            )),
+        }
     }
 
     fn parse(text: &str) -> Result<Self, String> {

@@ -26,6 +26,8 @@ pub struct Figure {
     pub error: Option<f64>,
     /// Its column in a comparison, if it has one.
     pub column: Option<&'static str>,
+    /// Whether that column comes after all others: it says what was measured and compares nothing.
+    pub is_aside: bool,
 }
 
 /// A unit of time: what it is called, and how many nanoseconds it is.
@@ -60,7 +62,8 @@ impl Figure {
     /// The value.
     pub const fn of(key: &'static str, value: Reading) -> Self {
         let (label, theory, error, column) = (None, None, None, None);
-        Self { key, value, label, unit: "", theory, is_predicted: false, error, column }
+        let (is_predicted, is_aside) = (false, false);
+        Self { key, value, label, unit: "", theory, is_predicted, error, column, is_aside }
     }
 
     /// With a name for people.
@@ -81,6 +84,13 @@ impl Figure {
     #[must_use]
     pub const fn column(mut self, column: &'static str) -> Self {
         self.column = Some(column);
+        self
+    }
+
+    /// With a column in a comparison after all others.
+    #[must_use]
+    pub const fn last_column(mut self, column: &'static str) -> Self {
+        (self.column, self.is_aside) = (Some(column), true);
         self
     }
 

@@ -1,14 +1,12 @@
 //! How long messages take in a run: on all links alike, or as a matrix says.
 
 use std::fmt;
-use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
 use vorrang_protocol::show_duration_ns;
 use vorrang_sim::{Distribution, LatencyMatrix};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, named_file};
 
 /// How long messages take.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,19 +112,18 @@ impl Latency {
 
     /// Reads a matrix as it is typed: row by row, or a file.
     pub(crate) fn matrix(text: &str, nodes: u32) -> Result<Self, Failure> {
-        let at = |why: &str| Failure::usage(format!("--latency-matrix {text}: {why}"));
-        let path = Path::new(text);
+        let at = |why: &str| format!("--latency-matrix {text}: {why}");
         let matrix: LatencyMatrix = match text.parse() {
             Ok(matrix) => matrix,
             Err(why) if text.starts_with("rows:") => {
                 return Err(Failure::usage(format!("--latency-matrix: {why}")));
             }
-            Err(_) if path.exists() => {
-                let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
-                LatencyMatrix::of_lines(&lines).map_err(|why| at(&why))?
-            }
             Err(_) => {
-                return Err(at(&format!("there is no such file: give {}", LatencyMatrix::FORMS)));
+                let lines = named_file(text)?.ok_or_else(|| {
+                    let forms = LatencyMatrix::FORMS;
+                    Failure::neither(text, at(&format!("there is no such file: give {forms}")))
+                })?;
+                LatencyMatrix::of_lines(&lines).map_err(|why| Failure::World(at(&why)))?
             }
         };
         if matrix.nodes() == nodes as usize {

@@ -92,3 +92,4 @@ pub mod values;
 pub use failure::Failure;
 pub use figures::Measured as Figures;
 pub use scenario::Scenario;
+pub use vorrang_catalogue::golden;

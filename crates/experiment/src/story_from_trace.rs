@@ -79,10 +79,12 @@ fn says_incarnation(event: &Event) -> bool {
 
 /// The machines of a recorded run.
 pub fn subject(run: &Recording) -> Result<&'static dyn Subject, Failure> {
-    let entry = lookup::algorithm(&run.header.algorithm)?;
+    // Nobody has typed these names.
+    let foreign = |failure: Failure| Failure::World(format!("the trace: {failure}"));
+    let entry = lookup::algorithm(&run.header.algorithm).map_err(foreign)?;
     match run.header.get("flaw") {
         None => Ok(&*entry.correct),
-        Some(flaw) => lookup::flawed(entry, flaw),
+        Some(flaw) => lookup::flawed(entry, flaw).map_err(foreign),
     }
 }
 

@@ -275,7 +275,7 @@ pub fn read(path: &Path) -> Result<Recording, Failure> {
         | ReadError::Foreign
         | ReadError::Format { .. }
         | ReadError::Line { .. }
-        | ReadError::AfterEnd { .. } => Failure::usage(format!("{}: {error}", path.display())),
+        | ReadError::AfterEnd { .. } => Failure::at(path, error),
     })
 }
 

@@ -5,6 +5,9 @@
 //! suspected; if it is heard after all, it is trusted again, and its margin is doubled, up to a
 //! cap. After a quiet time without such a mistake one doubling is taken back.
 //!
+//! **Use it** below whatever must know who is down. Where messages may be late it suspects wrongly
+//! at times, and takes it back.
+//!
 //! ```text
 //!   0  ──HEARTBEAT──┐ ──HEARTBEAT──┐ ──HEARTBEAT──┐     (down)
 //!                   ▼              ┊ late         ▼

@@ -5,6 +5,9 @@
 //! over, and the first waits for the result; if none answers in time, the node leads and informs
 //! all lower ones. A node that restarts asks at once, and so takes the lead from any lower one.
 //!
+//! **Use it** where everybody knows everybody, nodes may crash, messages take no longer than a
+//! known time, and the highest live node is to lead.
+//!
 //! ```text
 //!   0  ──ELECTION─┬─┬─┬───▲─▲────────────────────────────────────▲──[ 2 leads ]──►
 //!                 │ │ │   │ │                                    │

@@ -8,6 +8,9 @@
 //! generation is dropped. So every part of a bus that was torn apart elects its root, and so does a
 //! bus that was put together of two.
 //!
+//! **Use it** where links form a tree that changes while it runs: cables are plugged in and pulled
+//! out.
+//!
 //! ```text
 //!   0  ─BE_MY_PARENT(1)─► … 1 leads  ◄─BUS_RESET(2)─┐             ┌─BE_MY_PARENT(2)─► … 1 leads
 //!   1      [ 1 leads ]               [ unplug 2 ]───┴─[ reset 2 ]─┘

@@ -6,6 +6,8 @@
 //! not taken part before, it sends its own number instead. Only the highest comes back to where it
 //! came from: that node leads, and tells all others once round.
 //!
+//! **Use it** where nodes stand on a ring, know only the next, and do not crash.
+//!
 //! ```text
 //!   0  ──ELECTION(0)──┐                  ┌─►ELECTION(2)─┐                ┌─►ELECTED(2)─┐
 //!                     ▼                  │              ▼                │             ▼

@@ -9,6 +9,8 @@
 //! instead. So all waves but that of the highest node die out. When that one is back, its node
 //! leads, and tells all others along the tree that the wave has left behind.
 //!
+//! **Use it** where nodes know nothing but their links, several may call at once, and none crashes.
+//!
 //! ```text
 //!   0  ──CANDIDATE(0)──┐      ┌─►──AGREED(2)──┐                       ┌─► [ 2 leads ]
 //!                      X      │               ▼                       │

@@ -7,6 +7,9 @@
 //! on, skipping crashed ones. A node that finds itself in the list knows that it has come round:
 //! the highest in it leads, and the list goes round once more to tell all.
 //!
+//! **Use it** where nodes stand on a ring, may crash, and know the order: a call takes two rounds,
+//! whoever makes it.
+//!
 //! ```text
 //!   0  ──ELECTION[0]──┐                ┌─►COORDINATOR[2,1,0]─┐                  ┌─►(stop)
 //!                     ▼                │                     ▼                  │

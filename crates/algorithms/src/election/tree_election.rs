@@ -8,6 +8,8 @@
 //! the root. Two nodes may ask each other: both take it back, toss a coin, wait for a short or a
 //! long time, and ask again, unless they have been asked by then.
 //!
+//! **Use it** where links form a tree and any node may lead, as with the devices on a FireWire bus.
+//!
 //! ```text
 //!   0  ──BE_MY_PARENT─┐                                                 ┌─► [ 2 leads ]
 //!                     ▼                                                 │

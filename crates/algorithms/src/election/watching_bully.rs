@@ -5,6 +5,9 @@
 //! heartbeats, and a node that hears none in time calls. The module of the layer says why that is
 //! safe and live.
 //!
+//! **Use it** where there is to be a leader at any time: a leader that crashes is replaced without
+//! anybody's call.
+//!
 //! ```text
 //!   0  ──▲──────────▲───────────────[ suspects 2 ]──ELECTION┬──▲──────▲──[ 1 leads ]──►
 //!        │          │                                       │  │      │

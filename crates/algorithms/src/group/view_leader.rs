@@ -8,6 +8,9 @@
 //! takes to agree has been done when the view begins. A leader that crashes is missing in the next
 //! view, and a node that comes back is in the next but one.
 //!
+//! **Use it** where a group agrees on its members anyway, and a leader must never be mistaken for
+//! that of a later view.
+//!
 //! ```text
 //!         view 1 {0, 1, 2}: 2 leads            :  view 2 {0, 1}: 1 leads
 //!   0  ──STATUS──────[ suspects 2 ]──FLUSH─┐ ▲──ACCEPT─┐ ▲─NEWVIEW─┐──[ 1 leads ]──►

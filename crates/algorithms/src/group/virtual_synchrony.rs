@@ -7,6 +7,9 @@
 //! next view together. So a view is a barrier: decisions that depend on the messages before it are
 //! the same at all members.
 //!
+//! **Use it** to keep copies of the same state at nodes that come and go: all who go on have seen
+//! the same messages in the same order.
+//!
 //! It is a stack, and each layer knows only the one below:
 //!
 //! | layer | does |

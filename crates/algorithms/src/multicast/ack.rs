@@ -1,10 +1,13 @@
 //! Reliable multicast by positive acknowledgements.
 //!
 //! The oldest way: Chang and Maxemchuk, "Reliable broadcast protocols", ACM TOCS 2(3), 1984, and
-//! Pingali, Towsley and Kurose, SIGMETRICS 1994, describe and analyse it. A sender knows the
-//! members, keeps what it has sent until all have acknowledged it, and sends it again to those that
-//! have not. Everyone acknowledges every message, also one that it has had: the acknowledgement may
-//! have been lost.
+//! Pingali, Towsley and Kurose, SIGMETRICS 1994, describe and analyse it.
+//!
+//! A sender knows the members, keeps what it has sent until all have acknowledged it, and sends it
+//! again to those that have not. Everyone acknowledges every message, also one that it has had: the
+//! acknowledgement may have been lost.
+//!
+//! **Use it** for a few receivers: a sender hears from each of them that a message has arrived.
 //!
 //! ```text
 //!   0  ──DATA(0)──┬──────────▲──────(time-out)──DATA(0)──┐      ▲────►   sent again to 2 alone

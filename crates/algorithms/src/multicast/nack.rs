@@ -1,9 +1,12 @@
 //! Reliable multicast by negative acknowledgements.
 //!
 //! After Jacobson's suggestion in Ramakrishnan and Jain, INFOCOM 1987, and Towsley, Kurose and
-//! Pingali, IEEE JSAC 15(3), 1997, who compare it with positive ones. A member that gets a message
-//! whose number is too high knows that one before it is missing, and requests it from the sender.
-//! Messages that have arrived are not acknowledged.
+//! Pingali, IEEE JSAC 15(3), 1997, who compare it with positive ones.
+//!
+//! A member that gets a message whose number is too high knows that one before it is missing, and
+//! requests it from the sender. Messages that have arrived are not acknowledged.
+//!
+//! **Use it** for many receivers and few losses: whoever has got everything says nothing.
 //!
 //! ```text
 //!   0  ─DATA(0)─┬──DATA(1)─┬──DATA(2)─┬────────▲─DATA(1)─┐───────►    NACK{1}: the gap is seen

@@ -1,11 +1,15 @@
 //! Scalable reliable multicast: any member requests, any member repairs, and all hear both.
 //!
 //! Floyd, Jacobson, Liu, `McCanne` and Zhang, "A reliable multicast framework for light-weight
-//! sessions and application level framing", IEEE/ACM Transactions on Networking 5(6), 1997. A
-//! member that misses a message waits for a while, the longer the farther away its sender is, and
+//! sessions and application level framing", IEEE/ACM Transactions on Networking 5(6), 1997.
+//!
+//! A member that misses a message waits for a while, the longer the farther away its sender is, and
 //! then requests it from *all*. Another member that misses it too need not request it; one that has
 //! it waits for a while, too, and then repairs it for all, unless another was quicker. So a loss
 //! that many suffer is requested and repaired about once.
+//!
+//! **Use it** for very many receivers: whoever is near repairs a loss, for all who suffer it, and
+//! no sender hears from each.
 //!
 //! ```text
 //!   S  ──DATA(1)──────x──DATA(2)──┬─────────────────▲─────────┬─REPAIR(S/1)─┬──►

@@ -9,6 +9,9 @@
 //! its holder which request is next, and the holder forwards the permission directly when it
 //! leaves.
 //!
+//! **Use it** instead of Maekawa's where many want in at once: the next node enters T after the
+//! last has left, not 2T.
+//!
 //! ```text
 //!   0  ───▲──[ inside ]───────▲─────────────REPLY(of 1)──┬──RELEASE──┬─────────────────────►
 //!         │                   │                          │           │

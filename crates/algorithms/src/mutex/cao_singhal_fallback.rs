@@ -8,6 +8,9 @@
 //! whole of one quorum. When it leaves it hands on what it has, and tells all others that it has
 //! asked that its request is over (WITHDRAW).
 //!
+//! **Use it** like Cao and Singhal's, where idle arbiters may crash and messages take no longer
+//! than a known time.
+//!
 //! ```text
 //!   1  ──REQUEST─┬──PROBE─┬──────REQUEST─┬───▲──[ inside ]──RELEASE─┬──WITHDRAW─┬──►
 //!                │        │              │   │                      │           │

@@ -8,6 +8,9 @@
 //! away, unless it is inside or has an older request; if it still needs it itself, it asks for it
 //! back in the same breath.
 //!
+//! **Use it** where the same few nodes enter again and again, without a message if nobody else
+//! asks. At worst it costs what Ricart and Agrawala's does.
+//!
 //! ```text
 //!   0  ──REQUEST(1)─┬───────────▲──▲──[ inside ]───[ inside again, no messages ]──►
 //!                   │           │  │

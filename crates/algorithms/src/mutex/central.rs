@@ -5,6 +5,9 @@
 //! key; a node that leaves gives it back. Requests that arrive meanwhile wait in a queue, first
 //! come, first served.
 //!
+//! **Use it** where one node may be trusted to stay up: nothing is simpler or takes fewer messages
+//! at every load, but all requests go through that node.
+//!
 //! ```text
 //!   0  ──REQUEST─┬──────────▲──[ inside ]──RELEASE─┬───────────────────────────►
 //!                │          │                      │

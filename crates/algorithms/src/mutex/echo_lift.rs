@@ -6,6 +6,8 @@
 //! which the wave came: that is its way to the token. From then on it is a node of the lift. When
 //! the echoes are back, the initiator knows that all nodes are.
 //!
+//! **Use it** where nodes know nothing but their links, and one of them can be told to begin.
+//!
 //! ```text
 //!   0  ──[ token ]──EXPLORER─┬──▲─────────▲───┬──TOKEN──────►     1 wants in before the wave is
 //!                            │  │         │   │                   there: it calls as soon as it

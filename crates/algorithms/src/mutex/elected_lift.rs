@@ -5,6 +5,8 @@
 //! out](crate::election::echo_election). The elected node takes the token and starts the wave that
 //! builds a tree; a node can request the token as soon as the wave has reached it.
 //!
+//! **Use it** where nodes know nothing but their links, and none can be told to begin.
+//!
 //! ```text
 //!   0  ──CANDIDATE(0)─┐  ┌─►AGREED(1)─┐             ┌─►ECHO, REQUEST─┐      ┌─►[ inside ]
 //!                     X  │            ▼             │                ▼      │

@@ -6,6 +6,9 @@
 //! [`readers_writers`](super::readers_writers), whose rule is safe for any symmetric conflict
 //! between claims; only the claims differ.
 //!
+//! **Use it** where those who do the same may do it together, and those who do something else must
+//! wait.
+//!
 //! ```text
 //!   0  ──REQUEST(class 1)─┬───▲──▲──[ inside ]──────────REPLY─┬───────────────►
 //!                         │   │  │                            │

@@ -6,6 +6,8 @@
 //! it has already asked again; so replies are counted as debts, node by node, and a reply says how
 //! many requests it pays for.
 //!
+//! **Use it** where k nodes may be inside at once, as with k licences or k printers that are alike.
+//!
 //! ```text
 //!   0  ──REQUEST─┬───▲──▲──[ inside ]──────────────REPLY(1)─┬─────────────►   k = 2, N = 4
 //!                │   │  │                                   │

@@ -7,6 +7,9 @@
 //! heard from everyone something with a later time than that request's. Leaving is announced to
 //! all, who strike the request from their queues.
 //!
+//! **Use it** to learn: it is the first of its kind, and its queue is easy to follow. Ricart and
+//! Agrawala's does the same with a third fewer messages.
+//!
 //! ```text
 //!   0  ──REQUEST(1)─┬───────────▲──▲──[ inside ]──RELEASE(6)─┬────────────────────►
 //!                   │           │  │                         │

@@ -6,6 +6,9 @@
 //! token comes, the node lets it stop or sends it on in one of these directions, and if others are
 //! left, calls it back right behind it.
 //!
+//! **Use it** where nodes are many and links form a tree: a node remembers no more than which of
+//! its neighbours have called.
+//!
 //! ```text
 //!     1 → 0 ← 2     the token is at 0; 1 and 2 have called
 //!     1 ← 0 ← 2     0 has sent it to 1, and calls it back for 2

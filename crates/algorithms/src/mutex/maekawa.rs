@@ -8,6 +8,9 @@
 //! older one comes, the arbiter inquires of the holder, and the holder relinquishes the lock unless
 //! it may still get all: so a request that was told that it FAILED somewhere blocks no other.
 //!
+//! **Use it** where nodes are many and no one is to serve all: an entry takes messages in
+//! proportion to √N, and so does the work of each node.
+//!
 //! ```text
 //!   0  ──REQUEST(1)─────┬───────────────────────────────────────────▲─[ inside ]──►
 //!                       │                                           │

@@ -6,6 +6,9 @@
 //! enters when all of it have given it their lock. Each member gives its lock to one request at a
 //! time, and lets the others wait, the oldest first; a node that leaves gives all locks back.
 //!
+//! **Use it** to see the deadlock that Maekawa's further rules are made against; it is right only
+//! where requests come one at a time.
+//!
 //! ```text
 //!   quorums {0, 1}, {1, 2}, {2, 0}: each has its own lock and waits for that of the next
 //!

@@ -8,6 +8,9 @@
 //! the same stamp; it keeps the locks that it has. It enters with the locks of the whole of one
 //! quorum, and when it leaves it tells all that it has ever asked.
 //!
+//! **Use it** like Maekawa's, where idle arbiters may crash and messages take no longer than a
+//! known time.
+//!
 //! ```text
 //!   1  ──REQUEST─┬──PROBE─┬──────REQUEST─┬───▲──[ inside ]──RELEASE─┬──────►
 //!                │        │              │   │                      │

@@ -9,6 +9,9 @@
 //! an older request comes, the arbiter inquires of the holder of its vote, which gives it back
 //! unless it is inside. A node that leaves informs all, also those whose votes it did not need.
 //!
+//! **Use it** where some idle nodes may be down and nobody knows which: any majority will do. One
+//! that crashes inside or while it waits may stop others.
+//!
 //! ```text
 //!   0  ──REQUEST(1)─┬───────────────────────────────────▲─[ inside ]─RELEASE(1)─┬──►
 //!                   │                                   │                       │

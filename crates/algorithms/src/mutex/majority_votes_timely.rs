@@ -3,11 +3,17 @@
 //! Systems 3(2), 1985; the probes are those that Ricart and Agrawala sketch, CACM 24(1), 1981.
 //!
 //! In [majority-votes](super::majority_votes) the votes of a node that crashes while it waits or is
-//! inside are gone, and others may wait for ever. Nothing else is possible where messages may take
-//! any time. Here they take no longer than a known time T, so that silence means something. An
-//! arbiter whose vote has been out for long, while another request waits for it, probes the node
-//! that has it. If no answer comes within 2T, that node is down or its request is over: the arbiter
-//! withdraws the vote, as if the RELEASE had come, and gives it to the next.
+//! inside are gone. Here an arbiter whose vote has been out for long probes the node that has it,
+//! and withdraws the vote if that is silent.
+//!
+//! **Use it** where a minority may crash at any moment, inside as well, and messages take no longer
+//! than a known time.
+//!
+//! Without a bound on delays others may wait for ever: nothing else is possible then. Here messages
+//! take no longer than a known time T, so that silence means something. An arbiter probes while
+//! another request waits for its vote. If no answer comes within 2T, the node that has the vote is
+//! down or its request is over: the arbiter withdraws the vote, as if the RELEASE had come, and
+//! gives it to the next.
 //!
 //! ```text
 //!   0  ──REQUEST(1)─┬────▲───[ inside ]──✗          ▼   (down)

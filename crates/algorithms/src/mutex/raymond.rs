@@ -10,6 +10,9 @@
 //! the head of the next, and every edge that it crosses turns around, so that all edges point to it
 //! again.
 //!
+//! **Use it** where nodes are many: messages grow with the logarithm of N on a balanced tree, and
+//! under saturation an entry takes four.
+//!
 //! ```text
 //!          0                 4 asks 1, 1 asks 0           0
 //!         / \     token      0 sends the token to 1,     ^ ^

@@ -6,6 +6,8 @@
 //! the two conflict *and* it is inside or has an older request: readers never wait for readers.
 //! A younger reader does wait for an older writer's reply, so writers are not starved.
 //!
+//! **Use it** where many read and few write: readers do not wait for each other.
+//!
 //! ```text
 //!   0  ──REQUEST(read)─┬───▲──▲──[ inside ]──────────REPLY─┬───────────────►
 //!                      │   │  │                            │

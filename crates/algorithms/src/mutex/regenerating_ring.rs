@@ -2,9 +2,12 @@
 //!
 //! The token goes round [the ring](super::token_ring), among the live nodes. Around it is [a
 //! layer](super::regenerating) that detects when the token is lost, with a crashed node or on a
-//! link: a node that has waited for long asks which node uses the token, and if none does, an
-//! elected leader takes a census of the live nodes, and all start anew, in a new generation, with
-//! one token. The module of the layer says why that is safe and live.
+//! link. A node that has waited for long asks which node uses the token. If none does, an elected
+//! leader takes a census of the live nodes, and all start anew, in a new generation, with one
+//! token. The module of the layer says why that is safe and live.
+//!
+//! **Use it** where nodes may crash, messages take no longer than a known time, and most nodes want
+//! in most of the time.
 //!
 //! ```text
 //!   0  ──[ waits ]──ASK─┬────────(no HAVE)──ELECTION─┬───────▲─QUERY▼──▲───INSTALL─▼──[ inside ]─►

@@ -2,9 +2,12 @@
 //!
 //! A node without the token asks all live nodes, as in [Suzuki and Kasami's](super::suzuki_kasami)
 //! algorithm. Around it is [a layer](super::regenerating) that detects when the token is lost, with
-//! a crashed node or on a link: a node that has waited for long asks which node uses the token, and
-//! if none does, an elected leader takes a census of the live nodes, and all start anew, in a new
+//! a crashed node or on a link. A node that has waited for long asks which node uses the token. If
+//! none does, an elected leader takes a census of the live nodes, and all start anew, in a new
 //! generation, with one token. The module of the layer says why that is safe and live.
+//!
+//! **Use it** where nodes may crash, messages take no longer than a known time, and the last node
+//! inside is often the next.
 //!
 //! ```text
 //!   0  ──[ waits ]──ASK─┬────────(no HAVE)──ELECTION─┬───────▲─QUERY▼──▲───INSTALL─▼──[ inside ]─►

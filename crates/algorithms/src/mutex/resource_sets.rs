@@ -7,6 +7,9 @@
 //! The machine is the one of [`readers_writers`](super::readers_writers), whose rule is safe for
 //! any symmetric conflict between claims; only the claims differ.
 //!
+//! **Use it** where a request needs several resources at once: those with none in common do not
+//! wait for each other, and nobody deadlocks.
+//!
 //! ```text
 //!   0  ──REQUEST(a+b)─┬──▲──▲──[ has a and b ]─────REPLY─┬───────────────────►
 //!                     │  │  │                            │

@@ -6,6 +6,9 @@
 //! of its own; then it defers the reply until it leaves. Since every two requests are ordered by
 //! time and number, of two rivals exactly one defers to the other.
 //!
+//! **Use it** where nodes are few and reliable and the next one is to enter as soon as possible, T
+//! after the last; one node that stops, stops all.
+//!
 //! ```text
 //!   0  ──REQUEST(1)─┬───────────────▲──▲──[ inside ]──REPLY(1)──┬────────────────►
 //!                   │               │  │                        │

@@ -8,6 +8,9 @@
 //! not answer two messages in a row is down: its permission is not needed until it is heard of
 //! again.
 //!
+//! **Use it** where nodes may crash and messages take no longer than a known time: it goes on
+//! without those that are down.
+//!
 //! ```text
 //!   0  ──REQUEST(1)─┬────▲──── … ──PROBE(1)─┬────▲──── … ──PROBE(1)─┬─(silence)─[ inside ]─►
 //!                   │    │                  │    │                  │

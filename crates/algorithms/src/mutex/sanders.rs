@@ -8,6 +8,9 @@
 //! = all), Ricart and Agrawala's (R = all, I = the node itself) or Maekawa's (R = I = a quorum),
 //! and much in between.
 //!
+//! **Use it** to compare: with other sets it is the central algorithm, Lamport's, Ricart and
+//! Agrawala's or Maekawa's, and anything between.
+//!
 //! ```text
 //!            asks only                 0: R = {0, 1}, I = {0}        2: R = I = {0, 1, 2}
 //!          0 ◄────────► 1              1: R = {0, 1}, I = {1}        3: R = I = {0, 1, 3}

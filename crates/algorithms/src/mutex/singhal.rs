@@ -7,6 +7,9 @@
 //! node that leaves merges its own knowledge with it. The marks begin as a staircase (every node
 //! marks those below it), and so of any two nodes one will always ask the other.
 //!
+//! **Use it** like Suzuki and Kasami's where few want in at once: it asks only about half of the
+//! nodes then.
+//!
 //! ```text
 //!   0  ──[ inside ]────▲──────▲──TOKEN─┬───────────────────────────────────────────►
 //!                      │      │        │ R = [1, 2]

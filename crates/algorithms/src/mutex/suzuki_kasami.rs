@@ -6,6 +6,9 @@
 //! node's last served request, and a queue of the next ones: so an outdated request is told from a
 //! new one, wherever it arrives, and no request is forgotten.
 //!
+//! **Use it** where the last node inside is often the next, which takes no message then, and idle
+//! nodes may crash; a lost token stops all.
+//!
 //! ```text
 //!   0  ──[ inside ]───────▲──────▲──PRIVILEGE─┬──────────────────────────────────────►
 //!                         │      │            │ Q = [2]

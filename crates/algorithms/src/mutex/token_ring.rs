@@ -5,6 +5,9 @@
 //! enter waits for it, enters, and passes it on when it leaves: once for every time that the token
 //! comes, even if it wants to enter again at once. There are no requests.
 //!
+//! **Use it** where nearly all nodes want in nearly always: an entry then takes a single message.
+//! Where nobody does, the token goes round all the same.
+//!
 //! ```text
 //!   0  ──[ inside ]──TOKEN─┬────────────────────────────────────────▲──TOKEN──►
 //!                          │                                        │

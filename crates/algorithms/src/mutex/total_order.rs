@@ -7,6 +7,9 @@
 //! takes its sender away. The first of the queue is inside. How the order comes about is not the
 //! lock's concern: `--ordering` chooses.
 //!
+//! **Use it** where there is a totally ordered multicast anyway, and the lock is one thing more
+//! that its order decides.
+//!
 //! ```text
 //!   0  ──REQUEST─┬──ORDER(0/0)─┬──[ inside ]──RELEASE─┬──ORDER(0/1)─┬────────────►   the sequencer
 //!                │             │                      │             │

@@ -8,6 +8,8 @@
 //! when the deficit is 0: then all that it has set off is done. When the initiator's deficit is 0,
 //! all is over everywhere, and the initiator knows.
 //!
+//! **Use it** to learn when a computation that spreads by messages is over everywhere.
+//!
 //! ```text
 //!   0  ──WORK(2)──┬────────────────────────────────────▲──[ over: 3 pieces ]──►
 //!                 │                                    │

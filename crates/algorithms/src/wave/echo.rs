@@ -8,6 +8,9 @@
 //! node has taken part, and the activation edges are a spanning tree, along which the ECHOs have
 //! aggregated values of all nodes.
 //!
+//! **Use it** to reach all nodes of a network that nobody knows, and to learn when all have been
+//! reached, or the sum of their values.
+//!
 //! ```text
 //!   0  ──EXPLORER─┬─┬──────────────────▲───────▲──[ done: 3 nodes, sum 3 ]──►
 //!                 │ │                  │       │

@@ -7,6 +7,9 @@
 //! them in addition. Links between nodes that know of each other then carry nothing. The price is
 //! that nodes must know their neighbours by name, and that EXPLORERs grow with the graph.
 //!
+//! **Use it** like the echo where there are many more links than nodes, and a longer message is
+//! cheaper than one more.
+//!
 //! ```text
 //!   0  ──EXPLORER(0,1,2)─┬─┬───▲───▲──[ done: 3 nodes, sum 3 ]──►
 //!                        │ │   │   │

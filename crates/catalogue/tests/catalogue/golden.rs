@@ -20,6 +20,7 @@ use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
+use vorrang_catalogue::golden as runs;
 use vorrang_catalogue::{Entry, NodeOf, find};
 use vorrang_erased::AnyNode;
 use vorrang_protocol::{Graph, Group, Guard, Monitor, NodeId};
@@ -114,6 +115,22 @@ pub(crate) fn play(text: &str) -> Result<String, String> {
         other => panic!("say here what the monitors of the problem '{other}' are"),
     };
     Ok(format!("{header}\n{}", played.map_err(wrong)?))
+}
+
+#[test]
+fn the_catalogue_has_the_text_of_every_golden_run() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+    let mut files: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
+    files.sort();
+    let known: Vec<String> = runs::RUNS.iter().map(|(name, _)| format!("{name}.run")).collect();
+    assert_eq!(known, files, "add it to src/golden.rs");
+    assert!(runs::find("cao-singhal-thirteen").is_some_and(|it| it.starts_with("cao-singhal ")));
+    assert_eq!(runs::find("nobody"), None);
+    for (name, text) in runs::RUNS {
+        let about = runs::about(text);
+        assert!(about.len() > 10 && !about.contains('\n'), "{name}: '{about}'");
+    }
 }
 
 #[test]

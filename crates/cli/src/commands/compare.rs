@@ -8,7 +8,7 @@ use vorrang_experiment::means::{Row, measure};
 use vorrang_experiment::selection::Selected;
 use vorrang_node::terminal::{BAD, RESET, print, say_aside, screen, wrapped};
 
-use crate::figures_text::{LEGEND, coloured, show};
+use crate::figures_text::{coloured, legend, show};
 use crate::output::{Format, print_csv, print_json, with_bar};
 use crate::selection_args::SelectionArgs;
 use crate::summary;
@@ -54,10 +54,11 @@ impl Compare {
         }
         if self.format.is_text() {
             let rows = measured(&selected.runs)?;
-            for page in pages(&rows) {
-                print(&self.page(page, &rows))?;
-            }
-            print(&coloured(&wrapped(&format!("{LEGEND}\n"))))?;
+            let mut text: String =
+                pages(&rows).into_iter().map(|it| self.page(it, &rows)).collect();
+            text += &coloured(&wrapped(&legend(&text)));
+            text += &wrapped(&alike(&rows));
+            print(&text)?;
             for note in &selected.left_out {
                 print(&wrapped(&format!("{note}\n")))?;
             }
@@ -82,6 +83,7 @@ impl Compare {
         let rows = measured(&selected.runs)?;
         let faults = summary::faults(&rows)?;
         if self.format.is_text() {
+            let mut all = String::new();
             for page in pages(&rows) {
                 let rows: Vec<&Row> = rows.iter().filter(|row| row.page == page).collect();
                 let cells = summary::cells(&rows, &faults);
@@ -91,9 +93,11 @@ impl Compare {
                 } else {
                     tables(&cells, &groups, screen().unwrap_or(WIDTH))
                 };
-                print(&format!("{}{}\n", wrapped(&format!("{page}\n\n")), coloured(&text)))?;
+                all += &format!("{}{}\n", wrapped(&format!("{page}\n\n")), coloured(&text));
             }
-            print(&coloured(&wrapped(&format!("{LEGEND}\n{}", summary::LEGEND))))?;
+            print(&all)?;
+            print(&coloured(&wrapped(&format!("{}{}", legend(&all), summary::LEGEND))))?;
+            print(&wrapped(&alike(&rows)))?;
             for note in &selected.left_out {
                 print(&wrapped(&format!("{note}\n")))?;
             }
@@ -156,11 +160,12 @@ pub(crate) fn say_left_out(selected: &Selected) {
 pub(crate) fn cells(rows: &[&Row]) -> (Vec<Vec<String>>, Vec<usize>) {
     let Some(first) = rows.first() else { return Default::default() };
     // Each figure that a comparison shows, and whether the theory says anything of it here.
-    let columns: Vec<(&Figure, bool)> = first
+    let mut columns: Vec<(&Figure, bool)> = first
         .figures()
         .filter(|figure| figure.column.is_some())
         .map(|figure| (figure, rows.iter().any(|row| row.theory(figure.key).is_some())))
         .collect();
+    columns.sort_by_key(|(figure, _)| figure.is_aside);
     let leading = columns.first().map_or("", |(figure, _)| figure.key);
     let mut header = vec!["ALGORITHM".to_owned()];
     for (figure, has_theory) in &columns {
@@ -209,6 +214,36 @@ fn complaint(row: &Row) -> Option<String> {
     let run = row.runs.iter().find(|run| !run.is_fine())?;
     let what = run.violation.as_deref().unwrap_or("the run did not come to rest");
     Some(format!("{BAD}{}, seed {}: {what}{RESET}\n", run.name, run.seed))
+}
+
+/// Why several seeds show no spread, where they do not.
+fn alike(rows: &[Row]) -> String {
+    let seeds = rows.iter().map(|row| row.runs.len()).max().unwrap_or(1);
+    if seeds < 2 {
+        return String::new();
+    }
+    let has_spread = |row: &&Row| {
+        let shown = row.figures().filter(|figure| figure.column.is_some());
+        let mut means = shown.filter_map(|figure| row.estimate(figure.key));
+        means.any(|mean| show(Some(mean)).contains('±'))
+    };
+    let same: Vec<&Row> = rows.iter().filter(|row| !has_spread(row)).collect();
+    if same.is_empty() {
+        return String::new();
+    }
+    let mut names: Vec<&str> = same.iter().map(|row| row.runs[0].name).collect();
+    names.dedup();
+    let who = if same.len() == rows.len() { "everything".to_owned() } else { names.join(", ") };
+    let is_constant = |row: &&Row| {
+        let latency = row.runs[0].head.iter().find(|(key, _)| *key == "latency");
+        latency.and_then(|(_, it)| it.as_str()).is_some_and(|it| !it.contains(':'))
+    };
+    let hint = if same.iter().any(is_constant) {
+        ": nothing that counts is drawn by lot there. With --latency exp:1ms messages differ"
+    } else {
+        ""
+    };
+    format!("All {seeds} seeds measure the same of {who}, so there is no ±{hint}.\n")
 }
 
 /// The width of a page, if that of the screen is unknown.

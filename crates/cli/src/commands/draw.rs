@@ -254,19 +254,38 @@ impl Draw {
             (None, Some(path)) => tracefile::read(&path)?,
             (None, None) => return Err(Failure::usage("draw what? Say a trace, run or check")),
         };
-        if let Some(remark) = remark(&run) {
-            say_aside(&remark);
-        }
-        let story = story_from_trace::story(&run, self.how.states)?;
-        match self.how.view {
-            View::Time => self.how.draw(kind, story, &only),
-            View::Waits => self.how.show(kind, &pictures::waits(&story)),
-            View::Tree => self.how.show(kind, &pictures::tree(&story)?),
-        }
+        self.how.draw_run(kind, &run, &only)
     }
 }
 
 impl How {
+    /// Draws a run to this file.
+    pub(crate) fn draw_to(
+        self,
+        file: PathBuf,
+        only: &Only,
+        run: &Recording,
+    ) -> Result<(), Failure> {
+        let how = Self { output: Some(file), ..self };
+        let kind = how.kind()?;
+        if kind == Kind::Png {
+            pixels::check(how.output.as_deref())?;
+        }
+        how.draw_run(kind, run, only)
+    }
+
+    fn draw_run(&self, kind: Kind, run: &Recording, only: &Only) -> Result<(), Failure> {
+        if let Some(remark) = remark(run) {
+            say_aside(&remark);
+        }
+        let story = story_from_trace::story(run, self.states)?;
+        match self.view {
+            View::Time => self.draw(kind, story, only),
+            View::Waits => self.show(kind, &pictures::waits(&story)),
+            View::Tree => self.show(kind, &pictures::tree(&story)?),
+        }
+    }
+
     fn kind(&self) -> Result<Kind, Failure> {
         if let Some(kind) = self.format {
             return Ok(kind);

@@ -26,6 +26,9 @@ impl Merge {
         if let Destination::File(path) = &self.csv
             && path.exists()
         {
+            if path.is_dir() {
+                return Err(Failure::at(path, "is a directory"));
+            }
             return Err(Failure::usage(format!("{} exists: choose another file", path.display())));
         }
         let mut all = SweepCsv::read(&self.parts[0])?;

@@ -20,7 +20,7 @@ use vorrang_experiment::options::mutex::LoadKind;
 use vorrang_experiment::options::{RunArgs, SetupArgs, list};
 use vorrang_experiment::plotting::{Points, Wanted, plot};
 use vorrang_experiment::selection::Selection;
-use vorrang_experiment::survive::{Conditions, Row as Survivor, Trials, strike, tries};
+use vorrang_experiment::survive::{Conditions, MOST, Row as Survivor, Trials, strike, tries};
 use vorrang_experiment::values::{WallTime, whole};
 use vorrang_experiment::{lookup, story_from_trace};
 use vorrang_protocol::NodeId;
@@ -241,6 +241,7 @@ impl Report {
             reliable: false,
             on_views: false,
             every_moment: false,
+            most: MOST,
         };
         let (mut trials, mut left_out) = (Vec::new(), Vec::new());
         for one in entries.par_iter().map(|it| Trials::new(it, &under)).collect::<Vec<_>>() {

@@ -63,13 +63,14 @@ impl Run {
         if self.net {
             self.check_network(run.about().assumes.one_at_a_time)?;
         }
+        let net = match (self.net, self.processes) {
+            (false, _) => "",
+            (true, false) => " --net",
+            (true, true) => " --net --processes",
+        };
+        let line = format!("vorrang run {}{net} {}", run.about().name, run.options(self.net));
         if self.format.is_text() {
-            let net = match (self.net, self.processes) {
-                (false, _) => "",
-                (true, false) => " --net",
-                (true, true) => " --net --processes",
-            };
-            print(&format!("vorrang run {}{net} {}\n\n", run.about().name, run.options(self.net)))?;
+            print(&format!("{line}\n\n"))?;
         }
         let trace = self.trace.as_deref();
         let measured = if self.net {
@@ -82,9 +83,12 @@ impl Run {
             let template = "{bar:40} {human_pos} of {human_len}, {eta} left";
             with_bar(run.total(), template, |told| run.simulate(trace, Some(told)))?
         };
+        let mut value = measured.json();
+        // However it was typed.
+        value["command"] = line.into();
         match self.format {
-            Format { json: true, .. } => print_json(&measured.json())?,
-            Format { csv: true, .. } => print_csv(&[measured.json()])?,
+            Format { json: true, .. } => print_json(&value)?,
+            Format { csv: true, .. } => print_csv(&[value])?,
             Format { json: false, csv: false } => print(&text(&measured))?,
         }
         if measured.is_fine() { Ok(()) } else { Err(Failure::AlreadySaid) }

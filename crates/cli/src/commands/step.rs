@@ -1,16 +1,19 @@
 //! `vorrang step`: an algorithm by hand, one event at a time.
 
-use std::io::{IsTerminal as _, stdin};
 use std::path::PathBuf;
 
 use vorrang_experiment::failure::Failure;
+use vorrang_experiment::golden;
 use vorrang_experiment::lookup;
 use vorrang_experiment::options::check::{Channels, CheckArgs};
 use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::options::{OrderKind, SetupArgs};
 use vorrang_experiment::values::whole;
+use vorrang_node::terminal::print;
 
-use crate::stepping::{Session, Surface, read_script};
+use crate::interrupt;
+use crate::stepping::{Console, Session, Surface, read_script};
+use crate::table::table;
 
 /// Step through an algorithm by hand: decide which message arrives next, and see the result
 ///
@@ -28,23 +31,30 @@ use crate::stepping::{Session, Surface, read_script};
     timer 2 Answer   a timer of node 2 runs out\n  \
     crash 2          node 2 goes down with its timers; restart 2: up again\n  \
     settle           all messages arrive, oldest first; rest: is the final state correct?\n\n\
-    and: undo, redo, state, next, history, save FILE, load FILE, check, random, help, quit.\n\n\
+    and: undo, redo, state, next, history, save FILE, load FILE, draw FILE, diagram, check,\n  \
+    random, help, quit. On a terminal, lines can be edited, and Ctrl-C keeps the run.\n\n\
     Examples:\n  \
     vorrang step lamport\n  \
     vorrang step ricart-agrawala --flaw no-tie-break\n  \
     vorrang step bully --nodes 4 --within 1ms\n  \
-    vorrang step --script crates/catalogue/tests/golden/lamport.run\n  \
+    vorrang step --list\n  \
+    vorrang step --script maekawa-thirteen\n  \
+    vorrang step --script my.run\n  \
     printf 'acquire 0\\nsettle\\nrelease 0\\n' | vorrang step lamport --nodes 3\n\n\
     Exit codes: 0 fine; 1 a property is violated at the end, or the checker found\n\
     that it can be; 2 a line of a pipe could not be done (the others were);\n\
-    4 the script cannot be read.")]
+    4 the script cannot be used: there is none, or a line of it cannot be done.")]
 pub(crate) struct Step {
     /// Which algorithm, as `vorrang list` calls it
-    #[arg(required_unless_present = "script")]
+    #[arg(required_unless_present_any = ["script", "list"])]
     algorithm: Option<String>,
-    /// Play a script first, then go on; its first line says the algorithm and the set-up
+    /// Play a script first, then go on: a file, whose first line says the algorithm and the set-up,
+    /// or a golden run by its name
     #[arg(long, value_name = "FILE", conflicts_with_all = SET)]
     script: Option<PathBuf>,
+    /// List the golden runs, which --script plays: small runs of every algorithm
+    #[arg(long, conflicts_with_all = SET, conflicts_with = "script")]
+    list: bool,
     #[command(flatten)]
     args: ExplicitArgs<StepArgs>,
 }
@@ -74,13 +84,20 @@ pub(crate) struct StepArgs {
 
 impl Step {
     pub(crate) fn execute(self) -> Result<(), Failure> {
-        let surface = if stdin().is_terminal() { Surface::Terminal } else { Surface::Pipe };
+        if self.list {
+            return print(&list());
+        }
+        let console = Console::standard();
+        let surface = console.surface();
+        if surface == Surface::Terminal {
+            interrupt::listen_in_a_conversation()?;
+        }
         let given = self.args.args.clone();
         let mut session = match (&self.algorithm, &self.script) {
             (_, Some(path)) => {
-                // Here the file is not a line that can be typed again.
-                let script = read_script(path).map_err(|why| Failure::World(why.to_string()))?;
-                Session::of_script(&script, given.order, surface)?
+                let script = read_script(path)?;
+                Session::of_script(&script, given.order, surface)
+                    .map_err(|failure| failure.in_file(path))?
             }
             (Some(name), None) => {
                 let about = lookup::algorithm(name)?.algorithm.about();
@@ -93,6 +110,16 @@ impl Step {
             }
             (None, None) => return Err(Failure::usage("which algorithm? see 'vorrang list'")),
         };
-        session.run(stdin().lock())
+        session.run(console)
     }
+}
+
+/// The golden runs, with their algorithms and what they show.
+fn list() -> String {
+    let mut rows = vec![["RUN", "ALGORITHM", "WHAT IT SHOWS"].map(str::to_owned).to_vec()];
+    for (name, text) in golden::RUNS {
+        let algorithm = text.split_whitespace().next().unwrap_or_default().to_owned();
+        rows.push(vec![name.replace('_', "-"), algorithm, golden::about(text)]);
+    }
+    table(&rows)
 }

@@ -20,7 +20,7 @@ use vorrang_trace::Digest;
 
 use crate::commands::compare::say_left_out;
 use crate::commands::plot::{check_name, of_sheet, save};
-use crate::output::{progress, show_after_a_second};
+use crate::output::{VERSION, progress, show_after_a_second};
 use crate::selection_args::SelectionArgs;
 use crate::{destination, interrupt};
 
@@ -121,7 +121,7 @@ impl Sweep {
         match fs::metadata(path) {
             Err(_) => return SweepCsv::create(path, header),
             Ok(found) if !found.is_file() => {
-                return Err(Failure::usage(format!(
+                return Err(Failure::World(format!(
                     "{shown} is not a file that can be continued; --csv - is standard output"
                 )));
             }
@@ -168,7 +168,7 @@ impl UnderWay {
                 interrupted.store(true, Ordering::Relaxed);
                 return Ok(());
             }
-            self.keep(point, &figures(&run.simulate(None, None)?))?;
+            self.keep(point, &with_origin(figures(&run.simulate(None, None)?), run))?;
             bar.inc(1);
             show_after_a_second(&bar);
             Ok(())
@@ -202,12 +202,21 @@ pub(crate) fn figures(measured: &Measured) -> Fields {
     csv_fields(&figures)
 }
 
+/// The same with the version and the command that repeats it. Not the one that was typed: parts of a
+/// sweep are typed otherwise, and so is what continues it.
+fn with_origin(mut fields: Fields, run: &dyn Run) -> Fields {
+    let command = format!("vorrang run {} {}", run.about().name, run.options(false));
+    fields.push(("version".to_owned(), VERSION.to_owned()));
+    fields.push(("command".to_owned(), command));
+    fields
+}
+
 /// The columns of a sweep's file: those of runs that have not begun, one of each problem.
 pub(crate) fn header(runs: &[&dyn Run]) -> Result<Vec<String>, Failure> {
     let mut problems = HashSet::new();
     let mut columns = vec![IDENTITY.map(|name| (name.to_owned(), String::new())).to_vec()];
     for run in runs.iter().filter(|run| problems.insert(run.about().problem)) {
-        columns.push(figures(&run.blank()?));
+        columns.push(with_origin(figures(&run.blank()?), *run));
     }
     Ok(csv_header(&columns))
 }
@@ -217,8 +226,7 @@ fn digest(runs: &[&dyn Run]) -> String {
     let mut digest = Digest::default();
     for run in runs {
         let (name, options) = (run.about().name, run.options(false));
-        writeln!(digest, "{} {name} {options}", env!("CARGO_PKG_VERSION"))
-            .expect("a digest takes all that is written");
+        writeln!(digest, "{VERSION} {name} {options}").expect("a digest takes all that is written");
     }
     format!("{:016x}", digest.value())
 }

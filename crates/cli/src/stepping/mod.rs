@@ -4,26 +4,32 @@
 //! copy of any situation is kept, so a session is as large as what was said in it.
 
 mod ahead;
+mod console;
+mod diagram;
 mod input;
+mod line_editor;
+mod picture;
+mod raw_mode;
+mod script;
 mod view;
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufRead, Write as _};
+use std::fs;
 use std::path::Path;
 
 use vorrang_algorithms::card::Order;
 use vorrang_experiment::failure::Failure;
+use vorrang_experiment::golden;
 use vorrang_experiment::lookup;
 use vorrang_experiment::options::OrderKind;
 use vorrang_experiment::options::check::CheckArgs;
 use vorrang_experiment::problem::Staged;
 use vorrang_node::terminal::{BAD, BOLD, DIM, RESET, print};
-use vorrang_sim::Random;
 
-use input::{cut, read_line};
-
-/// Random steps at once.
-const MOST_AT_RANDOM: u64 = 100_000;
+pub(crate) use console::Console;
+use console::Entered;
+use diagram::Signs;
+use input::cut;
+use script::count;
 
 /// The user interface.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,6 +57,8 @@ pub(crate) struct Session {
     has_warned: bool,
     /// The finding of the checker.
     found: Option<String>,
+    /// The signs of the diagram beside the list of next steps, unless it is turned off.
+    signs: Option<Signs>,
     /// How many lines could not be done, and the first of them.
     wrong: u64,
     first_wrong: Option<String>,
@@ -92,10 +100,14 @@ impl From<&str> for Problem {
     }
 }
 
-/// The text of a script.
+/// The text of a script: a file, or a golden run by its name.
 pub(crate) fn read_script(path: &Path) -> Result<String, Failure> {
+    let golden = path.to_str().and_then(golden::find).filter(|_| !path.exists());
+    if let Some(text) = golden {
+        return Ok(text.to_owned());
+    }
     fs::read_to_string(path)
-        .map_err(|why| Failure::usage(format!("cannot read '{}': {why}", path.display())))
+        .map_err(|why| Failure::World(format!("cannot read '{}': {why}", path.display())))
 }
 
 impl Session {
@@ -131,6 +143,7 @@ impl Session {
             seed: 1,
             has_warned: false,
             found: None,
+            signs: (surface == Surface::Terminal).then(Signs::of_locale),
             wrong: 0,
             first_wrong: None,
         })
@@ -166,14 +179,18 @@ impl Session {
     }
 
     /// Converses until the end of the input.
-    pub(crate) fn run(&mut self, mut input: impl BufRead) -> Result<(), Failure> {
+    pub(crate) fn run(&mut self, mut console: Console) -> Result<(), Failure> {
         self.greet()?;
         let mut number = 0_u64;
         loop {
-            if self.surface == Surface::Terminal {
-                print(&format!("{BOLD}> {RESET}"))?;
-            }
-            let Some(line) = read_line(&mut input)? else { break };
+            let line = match console.next()? {
+                Entered::Line(line) => line,
+                Entered::GivenUp => {
+                    self.tell(&format!("{DIM}{}{RESET}\n", view::KEPT))?;
+                    continue;
+                }
+                Entered::End => break,
+            };
             number += 1;
             // Answers in a script are skipped, so that it can be piped in.
             let is_old = is_answer(&line) || line.trim_end() == self.header;
@@ -216,6 +233,8 @@ impl Session {
             "save" => self.save(rest, false)?,
             "save!" => self.save(rest, true)?,
             "load" => self.load(rest)?,
+            "draw" => self.draw(rest)?,
+            "diagram" => self.set_diagram(rest)?,
             "check" => self.check(rest)?,
             "random" => self.random(rest)?,
             "help" | "?" => self.tell(view::HELP)?,
@@ -235,7 +254,7 @@ impl Session {
                 print(&said)?;
                 self.warn()?;
                 if !line.starts_with('#') {
-                    self.show_next(view::FEW)?;
+                    self.show_situation()?;
                 }
             }
         }
@@ -290,118 +309,6 @@ impl Session {
         options
     }
 
-    fn undo(&mut self, count: u64) -> Result<(), Problem> {
-        if self.lines.is_empty() {
-            return Err("nothing has been done".into());
-        }
-        for _ in 0..count.min(self.lines.len() as u64) {
-            // A comment goes with the step before it.
-            while let Some(line) = self.lines.pop() {
-                let is_step = !line.starts_with('#');
-                self.undone.push(line);
-                if is_step {
-                    break;
-                }
-            }
-        }
-        self.replay();
-        self.has_warned = self.staged.violation().is_some();
-        let last = self.lines.last().map_or("the beginning", String::as_str);
-        let steps = self.lines.iter().filter(|line| !line.starts_with('#')).count();
-        self.tell(&format!("back to {steps} steps: {}\n", cut(last)))?;
-        if self.surface == Surface::Terminal {
-            self.show_next(view::FEW)?;
-        }
-        Ok(())
-    }
-
-    fn redo(&mut self, count: u64) -> Result<(), Problem> {
-        if self.undone.is_empty() {
-            return Err("nothing has been undone".into());
-        }
-        for _ in 0..count {
-            let Some(line) = self.undone.pop() else { break };
-            let rest = std::mem::take(&mut self.undone);
-            self.step(&line)?;
-            self.undone = rest;
-        }
-        Ok(())
-    }
-
-    fn random(&mut self, rest: &str) -> Result<(), Problem> {
-        let (steps, seed) = rest.split_once(' ').unwrap_or((rest, ""));
-        let steps = count(steps)?.min(MOST_AT_RANDOM);
-        if !seed.is_empty() {
-            self.seed = seed.trim().parse().map_err(|_| format!("'{}' is no seed", cut(seed)))?;
-        }
-        let mut random = Random::new(self.seed);
-        self.tell(&format!("seed {}\n", self.seed))?;
-        self.seed = self.seed.wrapping_add(1);
-        self.undone.clear();
-        for _ in 0..steps {
-            let mut options = self.staged.options();
-            let is_timer = |it: &String| it.starts_with("timer ");
-            // Where messages are timely, time-outs that are long enough do not run out before.
-            if self.is_timely && options.iter().any(|it| it.starts_with("deliver ")) {
-                options.retain(|it| !is_timer(it));
-            }
-            if options.is_empty() || self.staged.violation().is_some() {
-                break;
-            }
-            let line = options.swap_remove(random.below(options.len() as u64) as usize);
-            let said = self.take(&line)?;
-            print(&format!("{line}\n{said}"))?;
-        }
-        if self.surface == Surface::Terminal {
-            self.warn()?;
-            self.show_next(view::FEW)?;
-        }
-        Ok(())
-    }
-
-    fn save(&mut self, path: &str, overwrites: bool) -> Result<(), Problem> {
-        if path.is_empty() {
-            return Err("say save FILE".into());
-        }
-        let body = self.replay();
-        let text = format!("{}\n{body}= {} messages\n", self.header, self.staged.messages());
-        let file = if overwrites {
-            File::create(path)
-        } else {
-            OpenOptions::new().write(true).create_new(true).open(path)
-        };
-        let written = file.and_then(|mut file| file.write_all(text.as_bytes()));
-        match written {
-            Ok(()) => Ok(self.tell(&format!("saved in {path}\n"))?),
-            Err(why) if why.kind() == std::io::ErrorKind::AlreadyExists => {
-                Err(format!("'{path}' is there already; save! {path} overwrites it").into())
-            }
-            Err(why) => Err(format!("cannot write '{path}': {why}").into()),
-        }
-    }
-
-    fn load(&mut self, path: &str) -> Result<(), Problem> {
-        if path.is_empty() {
-            return Err("say load FILE".into());
-        }
-        let script = read_script(Path::new(path))?;
-        let mut loaded = Self::of_script(&script, self.args.order, self.surface)?;
-        (loaded.wrong, loaded.first_wrong) = (self.wrong, self.first_wrong.take());
-        loaded.found = self.found.take();
-        loaded.seed = self.seed;
-        *self = loaded;
-        Ok(self.greet()?)
-    }
-
-    fn history(&self) -> String {
-        let mut text = format!("{}\n", self.header);
-        for line in &self.lines {
-            text.push_str(line);
-            text.push('\n');
-        }
-        text
-    }
-
     /// Says where things stand at first.
     fn greet(&mut self) -> Result<(), Failure> {
         let body = self.replay();
@@ -411,7 +318,7 @@ impl Session {
                 print(&format!("{BOLD}{}{RESET}\n{body}", self.header))?;
                 print(&view::state(&self.staged.look(), self.width()))?;
                 self.warn()?;
-                self.show_next(view::FEW)?;
+                self.show_situation()?;
                 print(&format!("{DIM}{}{RESET}\n", view::HINT))
             }
         }
@@ -485,13 +392,4 @@ impl Session {
 /// Whether a line of a script is not a step.
 fn is_answer(line: &str) -> bool {
     line.starts_with(char::is_whitespace) || line.starts_with("= ") || line.is_empty()
-}
-
-/// How often something is to be done: once, if nothing is said.
-fn count(text: &str) -> Result<u64, String> {
-    match text.parse() {
-        Ok(count @ 1..) => Ok(count),
-        Ok(0) | Err(_) if !text.is_empty() => Err(format!("'{}' is not a number", cut(text))),
-        Ok(0) | Err(_) => Ok(1),
-    }
 }

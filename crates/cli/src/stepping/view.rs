@@ -14,6 +14,8 @@ pub(super) const WIDTH: usize = 80;
 
 /// Further commands.
 pub(super) const HINT: &str = "or: crash 0, lose 0->1, duplicate 0->1, undo, check, help";
+/// What Ctrl-C says.
+pub(super) const KEPT: &str = "The run is kept. quit or Ctrl-D ends it, save FILE writes it.";
 
 pub(super) const HELP: &str = "\
 What happens next, by its number in the list or in words:
@@ -38,13 +40,21 @@ Besides:
   next             all that can happen next
   history          the script so far
   save FILE        write the script and its answers; save! overwrites
-  load FILE        play a script instead, then go on
+  load FILE        play a script instead, or a golden run by its name,
+                   then go on
+  draw FILE        the run so far as a picture: run.svg, and whatever
+                   'vorrang draw --help' says, such as --states
+  diagram          the run so far, here; diagram off leaves out the one
+                   beside the list, on, ascii and unicode bring it back
   check            what could go wrong from here? The checker looks at
                    all that can follow if each node makes one more
                    request (--requests N, --max-states N, --crashes N,
                    --losses N, ...: as 'vorrang check --help' says)
   random [N] [SEED]  N random steps
-  quit             or end the input
+  quit             or end the input (Ctrl-D). Ctrl-C ends a search and
+                   gives up a line, and keeps the run
+On a terminal lines can be edited with the usual keys, and the arrows
+up and down bring back those before.
 ";
 
 /// The possible next steps, numbered.

@@ -123,12 +123,12 @@ fn in_the_column_of_messages_are_messages() {
 
 #[test]
 fn explanations_name_no_files() {
-    let (_, text, _) = run(&["explain", "virtual-synchrony"]);
+    let (_, text, _) = run(&["explain", "virtual-synchrony", "--all"]);
     assert!(!text.contains(".rs"), "{text}");
     assert!(text.contains("\nlayer      does\n"), "{text}");
     for entry in catalogue() {
         let name = entry.algorithm.about().name;
-        let (_, text, _) = run(&["explain", name]);
+        let (_, text, _) = run(&["explain", name, "--all"]);
         assert!(!text.contains(".rs") && !text.contains(" |\n"), "{name}: {text}");
     }
 }
@@ -159,7 +159,7 @@ fn throughput_stands_beside_one_over_delay_and_stay() {
     let rows = rows.as_array().expect("rows");
     let agree = rows.iter().filter(|row| row["throughput_agreement"] == "agrees").count();
     assert!(agree >= 8, "{rows:#?}");
-    let (_, text, _) = run(&["explain", "central"]);
+    let (_, text, _) = run(&["explain", "central", "--all"]);
     assert!(line(&text, "throughput").ends_with("–              0.333"), "{text}");
 }
 
@@ -285,6 +285,6 @@ fn votes_are_withdrawn_from_the_dead_and_only_in_time() {
     assert!(code == 0 && text.contains("verified"), "{text}");
     let (code, text, _) = check("majority-votes-timely --asynchronous");
     assert!(code == 1 && text.contains("violated exclusion"), "{text}");
-    let (_, text, _) = run(&["explain", "majority-votes"]);
+    let (_, text, _) = run(&["explain", "majority-votes", "--all"]);
     assert!(text.contains("vorrang check majority-votes"), "{text}");
 }

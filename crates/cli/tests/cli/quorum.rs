@@ -152,7 +152,7 @@ fn a_file_of_sets_is_a_system_and_a_wrong_line_is_named() {
     let wrong = |text: &str, why: &str| {
         fs::write(&path, text).unwrap();
         let (code, _, err) = run(&["quorum", &path]);
-        assert_eq!(code, 2, "{err}");
+        assert_eq!(code, 4, "{err}");
         assert!(err.contains(why), "{err}");
     };
     wrong("0 1\n1 two\n", "line 2: 'two' is not a node's number");
@@ -225,7 +225,7 @@ fn an_algorithm_takes_a_file_of_sets_and_says_what_is_in_it() {
     assert!(header.lines().next().is_some_and(|it| it.contains(sets)), "{header}");
     fs::write(&path, "0 1\n1 x\n").unwrap();
     let (code, _, err) = run(&["run", "maekawa", "--nodes", "2", "--quorum", &path]);
-    assert_eq!(code, 2);
+    assert_eq!(code, 4);
     assert!(err.contains("--quorum: ") && err.contains("line 2: 'x' is not"), "{err}");
 }
 

@@ -91,7 +91,7 @@ fn what_is_cut_off_is_done_as_far_as_it_goes_and_what_is_no_trace_is_refused() {
     let refused = |text: &str, why: &str| {
         fs::write(&path, text).expect("a place to write");
         let (code, _, aside) = vorrang(&["replay", &path]);
-        assert_eq!(code, 2, "{aside}");
+        assert_eq!(code, 4, "{aside}");
         assert!(aside.contains(why), "{aside}");
     };
     refused("", "the trace is empty");

@@ -200,7 +200,9 @@ fn wrong_use_is_refused() {
         ("", "unknown algorithm ''"),
     ] {
         fs::write(&path, text).expect("a file");
-        assert!(error(&["--script", &path]).contains(why), "{}", error(&["--script", &path]));
+        let (code, _, err) = run(&["step", "--script", &path]);
+        assert_eq!(code, 4, "it is the file that cannot be used: {err}");
+        assert!(err.contains(why) && err.contains(&path), "{err}");
     }
 }
 
@@ -358,4 +360,76 @@ fn the_order_of_links_is_part_of_a_script() {
     assert_eq!(again, fs::read_to_string(&path).expect("a script"), "{err}");
     let (code, _, err) = run(&["step", "--script", &path, "--k", "3"]);
     assert_eq!(code, 2, "{err}");
+}
+
+#[test]
+fn golden_runs_are_listed_and_played_by_their_names() {
+    let (code, out, err) = run(&["step", "--list"]);
+    assert_eq!((code, err.as_str()), (0, ""));
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../catalogue/tests/golden");
+    let mut played = 0;
+    for entry in fs::read_dir(folder).expect("golden runs") {
+        let path = entry.expect("a file").path();
+        let name = path.file_stem().and_then(|it| it.to_str()).expect("a name").replace('_', "-");
+        let text = fs::read_to_string(&path).expect("a text");
+        let algorithm = text.split(' ').next().expect("a name");
+        let is_its = |line: &&str| line.starts_with(&format!("{name} "));
+        let line = out.lines().find(is_its).unwrap_or_else(|| panic!("no {name}: {out}"));
+        assert!(
+            line.contains(algorithm) && line.len() > name.len() + algorithm.len() + 14,
+            "{line}"
+        );
+        if played < 5 {
+            assert_eq!(run(&["step", "--script", &name]).1, text);
+            played += 1;
+        }
+    }
+    assert_eq!(out.lines().count(), 1 + vorrang_catalogue::golden::RUNS.len());
+    assert!(run(&["step", "--script", "maekawa_thirteen"]).1.starts_with("maekawa --nodes 13"));
+    // A file of that name is meant, if there is one.
+    let (_, out, _) = run_on("load reliable\nhistory\n", LAMPORT);
+    assert!(out.contains("# central --nodes 3 --reliable\n"), "{out}");
+    let (code, _, err) = run(&["step", "--script", "maekawa-thirten"]);
+    assert!(code == 4 && err.contains("maekawa-thirten"), "{err}");
+    assert_eq!(run(&["step", "--list", "lamport"]).0, 2);
+}
+
+#[test]
+fn the_run_so_far_is_drawn_into_a_file() {
+    let folder = Folder::new("step-draw");
+    let (svg, text) = (folder.path("run.svg"), folder.path("run.txt"));
+    let nowhere = folder.path("no/such/run.svg");
+    let script = format!(
+        "acquire 0\nacquire 1\nlose 0->2\ndraw {svg}\nundo\ncrash 2\ndeliver 0->2\n\
+         draw {text} --states\ndraw {nowhere}\ndraw run.nonsense\ndraw\n\
+         draw {svg} --format nonsense\nacquire 2\n"
+    );
+    let (code, out, err) = run_on(&script, LAMPORT);
+    assert_eq!(code, 2, "three lines cannot be done: {err}");
+    assert!(out.contains(&format!("# drawn in {svg}\n")), "{out}");
+    for why in ["No such file", "nothing is known by that ending", "say draw FILE", "nonsense"] {
+        assert!(out.contains(why), "no '{why}' in {out}");
+    }
+    assert!(out.contains("# 'acquire 2': node 2 is down"), "the session goes on: {out}");
+    let svg = fs::read_to_string(&svg).expect("a picture");
+    assert!(svg.starts_with("<svg") || svg.starts_with("<?xml"), "{svg}");
+    assert!(svg.contains("lamport") && svg.contains("vorrang step lamport --nodes 3"), "{svg}");
+    let text = fs::read_to_string(&text).expect("a picture");
+    assert!(text.contains("acquire") && text.contains("crashes"), "{text}");
+    assert!(text.contains("node 2 down") || text.contains("✗ →2"), "a lost message: {text}");
+    assert!(text.contains("phase") || text.contains("queue"), "states: {text}");
+}
+
+#[test]
+fn a_violation_by_hand_is_in_the_picture_and_in_the_diagram() {
+    let folder = Folder::new("step-draw-violation");
+    let path = folder.path("run.txt");
+    let args = ["step", "ricart-agrawala", "--nodes", "2", "--flaw", "no-tie-break"];
+    let script = format!("diagram\nacquire 0\nacquire 1\nsettle\ndraw {path}\ndiagram\n");
+    let (_, out, _) = run_on(&script, &args);
+    assert!(out.contains("# 'diagram': there is nothing to see yet"), "{out}");
+    assert!(fs::read_to_string(&path).expect("a picture").contains("exclusion"), "{out}");
+    let drawn = out.lines().filter(|line| line.starts_with("# ") && line.contains('▶'));
+    assert!(drawn.count() >= 2, "two messages to the right: {out}");
+    assert!(out.lines().all(|line| line.chars().count() <= 80), "{out}");
 }

@@ -359,3 +359,52 @@ fn a_node_alone_has_nothing_to_lose() {
     assert_eq!(rows[0]["absent"], "no message was sent");
     assert_eq!(verdict(&rows, "lamport", "crash-holder"), "fine", "the dead are owed nothing");
 }
+
+/// A sample of the places: what is bad in it is bad, and it is much less work.
+#[test]
+fn in_a_hurry_a_sample_is_tried_and_nothing_is_made_up() {
+    let of = |more: &[&str]| {
+        let args = ["survive", "--nodes", "4", "--algorithms", "central,maekawa,raymond"];
+        rows(&[&args[..], more].concat())
+    };
+    let (quick, whole) = (of(&["--quick"]), of(&[]));
+    let tried = |rows: &[Value]| -> u64 {
+        let columns = rows.iter().filter(|row| row["kind"].is_null());
+        columns.map(|row| row["tried"].as_u64().expect("a count")).sum()
+    };
+    assert!(tried(&quick) * 3 < tried(&whole), "{} of {}", tried(&quick), tried(&whole));
+    let badness = |row: &Value| match row["verdict"].as_str() {
+        Some("unsafe") => 2,
+        Some("stuck") => 1,
+        _ => 0,
+    };
+    let (mut same, mut all) = (0, 0);
+    for row in &quick {
+        let is_same = |it: &&Value| ["algorithm", "fault"].iter().all(|key| it[*key] == row[*key]);
+        let known = whole.iter().find(is_same).expect("the same row");
+        assert!(badness(row) <= badness(known), "{row:#}: {known:#}");
+        all += 1;
+        same += u32::from(badness(row) == badness(known));
+    }
+    assert!(same * 10 >= all * 9, "{same} of {all} verdicts are those of all places");
+    let (code, text, _) = run(&["survive", "--quick", "--nodes", "3", "--algorithm", "central"]);
+    assert_eq!(code, 0);
+    assert!(text.contains("seed 1: ") && text.contains("(at most 20 times of a kind"), "{text}");
+    let (_, text, _) = run(&["survive", "--quick", "--seeds", "2", "--algorithm", "central"]);
+    assert!(text.contains("seeds 1 to 2: "), "seeds can be asked for: {text}");
+    let (code, _, err) = run(&["survive", "--quick", "--witness", "central", "lose"]);
+    assert!(code == 2 && err.contains("--quick"), "{err}");
+}
+
+/// The documents say that all algorithms take a few seconds in a hurry. Programs for tests are
+/// slower, and what runs beside them takes its share.
+#[test]
+fn in_a_hurry_all_algorithms_take_seconds() {
+    let start = std::time::Instant::now();
+    let (code, text, err) = run(&["survive", "--quick"]);
+    assert_eq!(code, 0, "{err}");
+    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    for about in abouts() {
+        assert!(text.contains(about.name), "{} is missing: {text}", about.name);
+    }
+}

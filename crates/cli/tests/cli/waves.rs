@@ -51,14 +51,14 @@ fn values_may_be_in_a_file_and_what_is_wrong_with_them_is_said() {
     fs::write(path, "4 # the first\n0, 7\n7\n1\n").expect("it can be written");
     let args = ["run", "echo", "--nodes", "5", "--aggregate", "max", "--values", path];
     assert_eq!(json_of(&args)["result"], "max 7");
-    for (nodes, values, why) in [
-        ("4", path, "there are 5 values for 4 nodes: give one a node"),
-        ("5", "1,2,3", "--values: there are 3 values for 5 nodes: give one a node"),
-        ("2", "1,-1", "'-1' is not a value from 0 to 1000000000: say ids, or a number a node"),
-        ("2", "nowhere.txt", "there is no such file"),
+    for (nodes, values, wanted, why) in [
+        ("4", path, 4, "there are 5 values for 4 nodes: give one a node"),
+        ("5", "1,2,3", 2, "--values: there are 3 values for 5 nodes: give one a node"),
+        ("2", "1,-1", 2, "'-1' is not a value from 0 to 1000000000: say ids, or a number a node"),
+        ("2", "nowhere.txt", 4, "there is no such file"),
     ] {
         let (code, _, err) = run(&["run", "echo", "--nodes", nodes, "--values", values]);
-        assert_eq!((code, err.contains(why)), (2, true), "{values}: {err}");
+        assert_eq!((code, err.contains(why)), (wanted, true), "{values}: {err}");
     }
     let (code, _, err) = run(&["run", "echo", "--aggregate", "mean"]);
     assert_eq!(code, 2);

@@ -20,9 +20,7 @@ pub mod single_fault;
 pub mod views;
 
 use std::fmt::Display;
-use std::fs;
 use std::ops::RangeInclusive;
-use std::path::Path;
 use std::time::Duration;
 
 use vorrang_algorithms::card::{About, Order};
@@ -39,7 +37,7 @@ use self::group::GroupArgs;
 use self::multicast::MulticastArgs;
 use self::mutex::MutexArgs;
 use self::views::ViewsArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, named_file};
 #[cfg(feature = "clap")]
 use crate::values::whole;
 
@@ -301,39 +299,36 @@ pub fn check_within(setup: &Setup) -> Result<(), Failure> {
 
 /// A topology as it is typed: its name, or a file of links.
 pub fn topology(text: &str) -> Result<Topology, Failure> {
-    let read = text.parse();
-    let path = Path::new(text);
-    match read {
-        Ok(topology) => Ok(topology),
-        Err(_) if path.exists() => {
-            let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
-            Topology::of_lines(&lines)
-                .map_err(|why| Failure::usage(format!("--topology {text}: {why}")))
-        }
-        Err(why) if text.contains(':') => Err(Failure::usage(format!("--topology: {why}"))),
-        Err(why) => Err(Failure::usage(format!("--topology: {why}; there is no such file"))),
+    let why = match text.parse() {
+        Ok(topology) => return Ok(topology),
+        Err(why) => why,
+    };
+    match named_file(text)? {
+        Some(lines) => Topology::of_lines(&lines)
+            .map_err(|why| Failure::World(format!("--topology {text}: {why}"))),
+        None if text.contains(':') => Err(Failure::usage(format!("--topology: {why}"))),
+        None => Err(Failure::neither(text, format!("--topology: {why}; there is no such file"))),
     }
 }
 
 /// Values as they are typed: a list of numbers, or a file of them.
 fn asked_values(text: &str, group: Group) -> Result<Values, Failure> {
-    let path = Path::new(text);
-    let wrong = |why: String| Failure::usage(format!("--values: {why}"));
-    match Values::read(text, group) {
-        Err(_) if path.is_file() => {
-            let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
-            let in_file = |why: String| Failure::usage(format!("--values {text}: {why}"));
-            Values::of_lines(&lines, group).map_err(in_file)
-        }
-        Err(why) if text.contains(',') => Err(wrong(why)),
-        Err(why) => Err(wrong(format!("{why}; there is no such file"))),
-        Ok(values) => Ok(values),
+    let why = match Values::read(text, group) {
+        Ok(values) => return Ok(values),
+        Err(why) => why,
+    };
+    match named_file(text)? {
+        Some(lines) => Values::of_lines(&lines, group)
+            .map_err(|why| Failure::World(format!("--values {text}: {why}"))),
+        None if text.contains(',') => Err(Failure::usage(format!("--values: {why}"))),
+        None => Err(Failure::neither(text, format!("--values: {why}; there is no such file"))),
     }
 }
 
 fn asked_quorums(text: &str) -> Result<Quorums, Failure> {
     match quorums(text, "") {
         Err(Failure::Usage(why)) => Err(Failure::usage(format!("--quorum: {why}"))),
+        Err(Failure::World(why)) => Err(Failure::World(format!("--quorum: {why}"))),
         read => read,
     }
 }
@@ -354,15 +349,14 @@ fn quorums_by(
     or: &str,
     read: fn(&str) -> Result<Quorums, String>,
 ) -> Result<Quorums, Failure> {
-    let path = Path::new(text);
-    match text.parse() {
-        Ok(quorums) => Ok(quorums),
-        Err(_) if path.exists() => {
-            let lines = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
-            read(&lines).map_err(|why| Failure::usage(format!("{text}: {why}")))
-        }
-        Err(why) if text.contains(':') => Err(Failure::Usage(why)),
-        Err(why) => Err(Failure::usage(format!("{why}{or}; there is no such file"))),
+    let why: String = match text.parse() {
+        Ok(quorums) => return Ok(quorums),
+        Err(why) => why,
+    };
+    match named_file(text)? {
+        Some(lines) => read(&lines).map_err(|why| Failure::World(format!("{text}: {why}"))),
+        None if text.contains(':') => Err(Failure::Usage(why)),
+        None => Err(Failure::neither(text, format!("{why}{or}; there is no such file"))),
     }
 }
 

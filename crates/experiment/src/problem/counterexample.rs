@@ -1,10 +1,10 @@
-//! A run of the checker as a trace: its steps in the place of times.
+//! A run of the checker or of a stage as a trace: its steps in the place of times.
 
 use std::collections::BTreeMap;
 
-use vorrang_check::{Move, Outcome, Run};
-use vorrang_protocol::{Effect, NodeId, Occurrence, Protocol, Transition};
-use vorrang_trace::{Header, Loss, Record, What, Wrong};
+use vorrang_check::{Outcome, Run};
+use vorrang_protocol::{Effect, NodeId, NodeSet, Occurrence, Protocol, Transition};
+use vorrang_trace::{Header, Line, Loss, Record, What, Wrong};
 
 use crate::tracefile::Recorded;
 
@@ -28,14 +28,34 @@ pub(super) fn recorded<P: Protocol>(header: Header, outcome: &Outcome<P>) -> Opt
 
 /// All that happens in it. A command that the node refuses changes nothing and is none.
 fn records<P: Protocol>(run: &Run<P>, ends_refused: bool) -> Vec<Record<P>> {
-    let mut tape = Tape { at: 0, records: Vec::new(), flight: BTreeMap::new(), sent: 0 };
-    for (id, start) in (0..).map(NodeId).zip(&run.starts) {
-        tape.do_all(id, &start.choices, &start.effects);
-    }
     let refused = usize::from(ends_refused);
-    for step in &run.moves[..run.moves.len() - refused] {
+    let moves = &run.moves[..run.moves.len() - refused];
+    played(
+        &mut run.starts.iter().map(|it| (&it.choices[..], &it.effects[..])),
+        &mut moves.iter().map(|it| (&it.step, &it.effects[..])),
+    )
+}
+
+/// All that happens on a stage, a line each.
+pub(super) fn lines<P: Protocol>(starts: Starts<'_, '_, P>, steps: Steps<'_, '_, P>) -> Vec<Line> {
+    played(starts, steps).iter().map(Into::into).collect()
+}
+
+/// How nodes came up: the answers that they got to their choices, and their effects.
+pub(super) type Starts<'i, 'a, P> = &'i mut dyn Iterator<Item = (&'a [u32], &'a [Effect<P>])>;
+/// Steps with their effects.
+pub(super) type Steps<'i, 'a, P> =
+    &'i mut dyn Iterator<Item = (&'a Transition<P>, &'a [Effect<P>])>;
+
+fn played<P: Protocol>(starts: Starts<'_, '_, P>, steps: Steps<'_, '_, P>) -> Vec<Record<P>> {
+    let mut tape =
+        Tape { at: 0, records: Vec::new(), flight: BTreeMap::new(), sent: 0, down: NodeSet::EMPTY };
+    for (id, (choices, effects)) in (0..).map(NodeId).zip(starts) {
+        tape.do_all(id, choices, effects);
+    }
+    for (step, effects) in steps {
         tape.at += 1;
-        tape.step(step);
+        tape.step(step, effects);
     }
     tape.records
 }
@@ -49,6 +69,7 @@ struct Tape<P: Protocol> {
     /// The messages in flight between two nodes, oldest first.
     flight: BTreeMap<(NodeId, NodeId), Vec<Numbered<P>>>,
     sent: u64,
+    down: NodeSet,
 }
 
 impl<P: Protocol> Tape<P> {
@@ -85,12 +106,22 @@ impl<P: Protocol> Tape<P> {
         }
     }
 
-    fn step(&mut self, Move { step: Transition { what, choices }, effects, .. }: &Move<P>) {
+    fn step(&mut self, Transition { what, choices }: &Transition<P>, effects: &[Effect<P>]) {
         match what {
             Occurrence::Command { at, command } => self.push(*at, What::Command(command.clone())),
             Occurrence::Timer { at, timer } => self.push(*at, What::Timer(*timer)),
-            Occurrence::Crash { at } => self.push(*at, What::Crash),
-            Occurrence::Restart { at } => self.push(*at, What::Restart),
+            Occurrence::Crash { at } => {
+                self.down.insert(*at);
+                self.push(*at, What::Crash);
+            }
+            Occurrence::Restart { at } => {
+                self.down.remove(*at);
+                self.push(*at, What::Restart);
+            }
+            Occurrence::Deliver { from, to, message } if self.down.contains(*to) => {
+                let seq = self.number(*from, *to, message, false);
+                self.push(*from, What::Lost { to: *to, seq, why: Loss::Down });
+            }
             Occurrence::Deliver { from, to, message } => {
                 let seq = self.number(*from, *to, message, false);
                 self.push(*to, What::Receive { from: *from, seq, message: message.clone() });

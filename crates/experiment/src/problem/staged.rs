@@ -10,9 +10,9 @@ use vorrang_check::{Ask, Faults, Plan, Stray, System};
 use vorrang_protocol::{
     Guard, NodeId, NodeState, Occurrence, Order, Protocol, Transition, Violation,
 };
-use vorrang_trace::Stage;
+use vorrang_trace::{End, Ending, Header, Recording, Stage, Wrong};
 
-use super::{ProblemDriver, Watcher, graph, verify};
+use super::{ProblemDriver, Watcher, counterexample, graph, verify};
 use crate::answer::Answer;
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
@@ -33,6 +33,8 @@ pub trait Staged {
     fn violation(&self) -> Option<&Violation>;
     /// How many messages have been sent.
     fn messages(&self) -> usize;
+    /// The run so far, with steps in the place of times.
+    fn recording(&self) -> Recording;
     /// The answer of the checker about all continuations, with so many more requests.
     fn ahead(&self, args: (&CheckArgs, u32), watcher: Watcher<'_>) -> Result<Ahead, Failure>;
 }
@@ -79,6 +81,7 @@ struct StagedOf<Q: ProblemDriver> {
     card: &'static Card<Q>,
     flaw: Option<&'static str>,
     setup: Setup,
+    header: Header,
     commands: Vec<Q::Command>,
     nodes: Vec<NodeOf<Q>>,
     guards: Vec<Guard<NodeOf<Q>>>,
@@ -90,7 +93,8 @@ struct StagedOf<Q: ProblemDriver> {
 
 pub(super) fn stage<Q: ProblemDriver>(
     (card, flaw): (&'static Card<Q>, Option<&'static str>),
-    (setup, order, monitor): (Setup, Order, Q::Watch),
+    (setup, header): (Setup, Header),
+    (order, monitor): (Order, Q::Watch),
     (nodes, guards): (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>),
 ) -> Box<dyn Staged> {
     let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order);
@@ -102,7 +106,19 @@ pub(super) fn stage<Q: ProblemDriver>(
     commands.dedup();
     let now = first.clone();
     let before = states::<Q>(&now);
-    Box::new(StagedOf::<Q> { card, flaw, setup, commands, nodes, guards, first, now, before })
+    let header = header.with("driver", &"step").with("clock", &"steps");
+    Box::new(StagedOf::<Q> {
+        card,
+        flaw,
+        setup,
+        header,
+        commands,
+        nodes,
+        guards,
+        first,
+        now,
+        before,
+    })
 }
 
 fn states<Q: ProblemDriver>(stage: &Stage<NodeOf<Q>, Q::Watch>) -> Vec<NodeState> {
@@ -148,6 +164,21 @@ impl<Q: ProblemDriver> Staged for StagedOf<Q> {
     }
     fn messages(&self) -> usize {
         self.now.messages()
+    }
+    fn recording(&self) -> Recording {
+        let prefix = self.now.prefix();
+        let starts = prefix.starts.iter().flatten().map(Vec::as_slice);
+        let lines = counterexample::lines(
+            &mut starts.zip(self.now.start_effects().iter().map(Vec::as_slice)),
+            &mut prefix.steps.iter().zip(self.now.step_effects().iter().map(Vec::as_slice)),
+        );
+        let wrong = self.now.violation().map(|violation| Wrong {
+            what: violation.to_string(),
+            at_ns: Some(self.now.violated_after() as u64),
+        });
+        let records = lines.len() as u64;
+        let ending = Ending::Whole(End { records, wrong, repeats_from: None });
+        Recording { header: self.header.clone(), lines, ending }
     }
     fn ahead(
         &self,

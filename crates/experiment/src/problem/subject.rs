@@ -9,7 +9,7 @@ use vorrang_catalogue::{self as any, NodeOf};
 use vorrang_check as check;
 use vorrang_draw::{Look, Mark};
 use vorrang_protocol::{Guard, NodeId};
-use vorrang_trace::{LineEvent, Recording, What};
+use vorrang_trace::{Header, LineEvent, Recording, What};
 
 use super::channels::{self, Layer};
 use super::remarks::assumptions;
@@ -40,13 +40,7 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
         let (nodes, guards) = self.nodes(&question.setup, args)?;
         let graph = graph((card, flaw), &question.setup)?;
         let goes_wrong = question.faults != check::Faults::NONE && args.reliable.is_none();
-        let mut header = header(&card.about(), &question.setup);
-        if let Some(flaw) = flaw {
-            header = header.with("flaw", &flaw);
-        }
-        if let Some(layer) = args.layer(&question.setup) {
-            header = layer.note(header);
-        }
+        let header = self.header(&question.setup, args);
         let assumed = assumptions(&card.about(), &question.setup);
         let mut query = verify::query(question, (nodes, graph), (&guards, header), args);
         if goes_wrong && !args.guards(&guards).is_empty() {
@@ -73,7 +67,9 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
         let (nodes, guards) = self.nodes(&setup, args)?;
         // Promises about causes are none about the layer's messages.
         let monitor = if args.reliable.is_some() { monitor } else { Q::staged(card, &setup, flaw) };
-        Ok(staged::stage::<Q>((card, flaw), (setup, links.order, monitor), (nodes, guards)))
+        let header = self.header(&setup, args);
+        let told = (links.order, monitor);
+        Ok(staged::stage::<Q>((card, flaw), (setup, header), told, (nodes, guards)))
     }
     fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure> {
         if let Some(node) = Q::again_on_views(self.0, &run.header)? {
@@ -125,6 +121,17 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
 }
 
 impl<Q: ProblemDriver> SubjectOf<Q> {
+    /// What a trace says of such a run.
+    fn header(&self, setup: &Setup, args: &CheckArgs) -> Header {
+        let mut header = header(&self.0.card.about(), setup);
+        if let Some(flaw) = self.0.flaw {
+            header = header.with("flaw", &flaw);
+        }
+        match args.layer(setup) {
+            Some(layer) => layer.note(header),
+            None => header,
+        }
+    }
     /// The nodes, over reliable channels if they are wanted, and what holds of them.
     fn nodes(&self, setup: &Setup, args: &CheckArgs) -> Result<Guarded<Q>, Failure> {
         if let Some(past) = Q::asks_of_the_past(args) {

@@ -2,7 +2,7 @@
 //! node has crashed, so that what an algorithm does to recover is tried as well.
 
 use super::fault_points::{self, FaultFreeRun};
-use super::{Fault, MOST, Trial, calm, sampled};
+use super::{Fault, Trial, calm, sampled};
 use crate::catalogue::Entry;
 use crate::failure::Failure;
 use crate::options::RunArgs;
@@ -28,7 +28,7 @@ const fn matters(fault: Fault) -> bool {
 /// can be struck. None of an algorithm that does not get over the crash.
 pub(super) fn trial(
     entry: &Entry,
-    kinds: Kinds,
+    (kinds, most): (Kinds, usize),
     args: &RunArgs,
     (run, points): (&FaultFreeRun<'_>, &[(Fault, SingleFault)]),
     others: &[Trial],
@@ -50,5 +50,5 @@ pub(super) fn trial(
     };
     let mut points = fault_points::all(&FaultFreeRun { seen: &seen, ..*run });
     points.retain(|(fault, _)| fault.kind().is_some_and(|kind| is_new(&kind)));
-    Ok((!points.is_empty()).then(|| Trial { args, points: sampled(&points, MOST) }))
+    Ok((!points.is_empty()).then(|| Trial { args, points: sampled(&points, most) }))
 }

@@ -34,6 +34,8 @@ pub use json::json;
 
 /// In one run, a fault strikes at most so many places of a kind.
 pub const MOST: usize = 1000;
+/// The same in a hurry.
+pub const MOST_IN_A_HURRY: usize = 20;
 
 /// Under which circumstances.
 #[derive(Clone, Debug)]
@@ -52,6 +54,8 @@ pub struct Conditions {
     pub on_views: bool,
     /// Whether nodes crash at every moment in that column: a table of all algorithms has a sample.
     pub every_moment: bool,
+    /// How many places of a kind a fault strikes in one run at most.
+    pub most: usize,
 }
 
 /// In the column of runs on views, so many crashes in a role are injected in a table of all
@@ -265,14 +269,16 @@ impl Trials {
                         || run.about().assumes.order == Order::Any,
                     has_cables: has_cables(entry, &args),
                 };
-                let points = sampled(&fault_points::all(&struck), MOST);
+                let points = sampled(&fault_points::all(&struck), under.most);
                 if !under.on_views {
                     let place = (&struck, &points[..]);
-                    let of = after_crash::trial(entry, this.kinds, &args, place, &this.runs)?;
+                    let these = (this.kinds, under.most);
+                    let of = after_crash::trial(entry, these, &args, place, &this.runs)?;
                     this.runs.extend(of);
                 }
                 if roles.contains(&Role::Holder) && !under.on_views {
                     let most = if under.every_moment { MOST } else { MOST_ON_VIEWS };
+                    let most = most.min(under.most);
                     this.runs.extend(on_views(entry, &args, &struck, most)?);
                 }
                 this.runs.push(Trial { args, points });
@@ -467,13 +473,17 @@ pub fn strike(all: Vec<Trials>, progress: Progress<'_>) -> Result<Vec<Row>, Fail
         .flat_map(|of| of.tries().map(|(trial, _, mishap)| (of.entry, trial, mishap)))
         .collect();
     let over = AtomicU64::new(0);
-    let one = |&(entry, trial, mishap): &(&Entry, &Trial, SingleFault)| {
+    let one = |place: usize| {
+        let (entry, trial, mishap) = tries[place];
         let run = entry.algorithm.run(&struck(&trial.args, mishap))?;
         let ended = run.simulate(None, None);
         progress(over.fetch_add(1, atomic::Ordering::Relaxed) + 1);
-        Outcome::of(ended)
+        Ok((place, Outcome::of(ended)?))
     };
-    let outcomes = tries.par_iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
+    let order = scattered(tries.len());
+    let mut outcomes = order.into_par_iter().map(one).collect::<Result<Vec<_>, Failure>>()?;
+    outcomes.sort_unstable_by_key(|(place, _)| *place);
+    let outcomes: Vec<Outcome> = outcomes.into_iter().map(|(_, outcome)| outcome).collect();
     let mut rest = &outcomes[..];
     let mut rows = Vec::new();
     for of in all {
@@ -482,6 +492,24 @@ pub fn strike(all: Vec<Trials>, progress: Progress<'_>) -> Result<Vec<Row>, Fail
         rows.push(of.row(mine)?);
     }
     Ok(rows)
+}
+
+/// All numbers below this one, in an order in which every part is like the whole: a run of one
+/// algorithm takes a hundred times as long as a run of another, and whoever waits is told how long
+/// the rest will take by what has been done.
+fn scattered(many: usize) -> Vec<usize> {
+    let many = many as u64;
+    // Steps of the golden section leave no part out for long.
+    let step = (many as f64 * 0.618_034) as u64;
+    let is_coprime = |step: &u64| {
+        let (mut a, mut b) = (*step, many);
+        while b > 0 {
+            (a, b) = (b, a % b);
+        }
+        a == 1
+    };
+    let step = (step.max(1)..).find(is_coprime).unwrap_or(1);
+    (0..many).map(|turn| (turn * step % many) as usize).collect()
 }
 
 #[cfg(test)]
@@ -537,6 +565,27 @@ mod tests {
         found.dedup();
         assert_eq!(found, tokens);
         assert!(objections > 10, "{objections}");
+    }
+
+    #[test]
+    fn every_part_of_the_work_is_like_the_whole() {
+        for many in [1, 2, 10, 97, 1000, 4096] {
+            let order = scattered(many);
+            let mut all = order.clone();
+            all.sort_unstable();
+            assert_eq!(all, (0..many).collect::<Vec<_>>(), "each once");
+            if many < 1000 {
+                continue;
+            }
+            // What is slow stands together, in the last tenth.
+            let is_slow = |it: &&usize| **it >= many / 10 * 9;
+            for part in order.chunks(many / 20) {
+                let slow = part.iter().filter(is_slow).count();
+                let share = slow as f64 / part.len() as f64;
+                assert!((0.05..0.16).contains(&share), "{share} of {many}");
+            }
+        }
+        assert_eq!(scattered(0), [0_usize; 0]);
     }
 
     #[test]

@@ -53,7 +53,7 @@ pub(super) fn write(campaign: &Campaign, path: &Path) -> Result<(), Failure> {
 /// Reads it into a campaign that has not begun.
 pub(super) fn read(campaign: &mut Campaign, path: &Path) -> Result<(), Failure> {
     let text = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
-    let wrong = |why: &str| Failure::usage(format!("{}: {why}", path.display()));
+    let wrong = |why: &str| Failure::at(path, why);
     let state: Value = serde_json::from_str(&text)
         .map_err(|error| wrong(&format!("is not the state of a campaign: {error}")))?;
     let own = about(campaign);
@@ -63,8 +63,9 @@ pub(super) fn read(campaign: &mut Campaign, path: &Path) -> Result<(), Failure> 
     for (key, value) in own.as_object().into_iter().flatten() {
         let other = others.get(key).unwrap_or(&Value::Null);
         if other != value {
-            return Err(wrong(&format!(
-                "is of another campaign: its {key} is {other}, and this one's is {value}"
+            return Err(Failure::usage(format!(
+                "{}: is of another campaign: its {key} is {other}, and this one's is {value}",
+                path.display()
             )));
         }
     }

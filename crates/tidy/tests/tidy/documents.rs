@@ -3,16 +3,22 @@
 use vorrang_tidy::{Offences, Tree};
 
 /// What readers look for, and what they expect there.
-const DOCUMENTS: [(&str, &str); 6] = [
+const DOCUMENTS: [(&str, &str); 9] = [
     ("README.md", "what this is and how to use it"),
     ("ARCHITECTURE.md", "how it is built and why"),
     ("CONTRIBUTING.md", "how to change it"),
     ("CHANGELOG.md", "what has changed"),
     ("deny.toml", "which licences and sources are welcome"),
+    ("SECURITY.md", "what is promised to whom, and how to report that it fails"),
     (".ci/run", "what a change must pass"),
+    (WORKFLOW, "when a change must pass it"),
+    (REPORT, "how somebody says that something is wrong"),
 ];
 
 const LICENCES: [&str; 2] = ["LICENSE-MIT", "LICENSE-APACHE"];
+
+const WORKFLOW: &str = ".github/workflows/ci.yml";
+const REPORT: &str = ".github/ISSUE_TEMPLATE/wrong.yml";
 
 const GLOSSARY: &str = "docs/glossary.md";
 /// More words than that nobody learns before reading.
@@ -34,6 +40,51 @@ fn readers_find_what_they_look_for() {
         }
     }
     offences.assert_none();
+}
+
+/// There is one list of checks. A workflow that had another would pass what nobody can run.
+#[test]
+fn the_workflow_calls_the_script_and_checks_nothing_by_itself() {
+    let tree = Tree::read();
+    let mut offences = Offences::default();
+    for (line, what) in workflow_offences(tree.text(WORKFLOW)) {
+        offences.add(WORKFLOW, line, what);
+    }
+    offences.assert_none();
+}
+
+/// What a workflow does beside calling the script, and in which line.
+fn workflow_offences(text: &str) -> Vec<(usize, &'static str)> {
+    let mut found: Vec<(usize, &str)> = (1..)
+        .zip(text.lines())
+        .filter(|(_, line)| line.split_whitespace().any(|word| word == "cargo"))
+        .map(|(number, _)| (number, "checks something by itself: add it to .ci/run"))
+        .collect();
+    if !text.lines().any(|line| line.trim() == "run: .ci/run") {
+        found.push((1, "does not run .ci/run"));
+    }
+    found
+}
+
+#[test]
+fn a_workflow_with_checks_of_its_own_is_found() {
+    assert_eq!(workflow_offences("  run: .ci/run\n"), []);
+    assert_eq!(workflow_offences("  run: .ci/run\n  run: cargo test\n")[0].0, 2);
+    assert_eq!(workflow_offences("  run: make\n")[0].1, "does not run .ci/run");
+}
+
+/// A report without the command that reproduces it costs two people an evening.
+#[test]
+fn reports_are_asked_for_the_command_that_reproduces() {
+    let tree = Tree::read();
+    for path in [REPORT, "SECURITY.md"] {
+        let text = tree.text(path);
+        assert!(text.contains("reproduces"), "{path} does not ask for the command");
+        assert!(text.contains("vorrang --version"), "{path} does not ask for the version");
+    }
+    // Sections of a form up to the next one.
+    let command = tree.text(REPORT).split("  - type:").find(|it| it.contains("id: command"));
+    assert!(command.is_some_and(|it| it.contains("required: true")), "it may be left out");
 }
 
 #[test]

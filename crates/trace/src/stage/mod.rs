@@ -61,6 +61,10 @@ pub struct Stage<P: Protocol, M: Monitor> {
     said: String,
     /// How its nodes came up, and every single step.
     prefix: Prefix<P>,
+    /// What each of them did when it came up, and what came of each step.
+    effects: (Vec<Vec<Effect<P>>>, Vec<Vec<Effect<P>>>),
+    /// After how many steps the violation came.
+    violated_after: usize,
 }
 
 #[derive(Clone, Debug)]
@@ -93,6 +97,8 @@ where
             messages: 0,
             said: String::new(),
             prefix: Prefix { starts: Some(Vec::new()), steps: Vec::new() },
+            effects: (Vec::new(), Vec::new()),
+            violated_after: 0,
         };
         for id in 0..stage.nodes.len() {
             stage.happen(NodeId(id as u32), Event::Start, None).expect("a start is never refused");
@@ -118,6 +124,16 @@ where
     /// All that was done, as the checker can do it again: `settle` is the deliveries that it was.
     pub const fn prefix(&self) -> &Prefix<P> {
         &self.prefix
+    }
+
+    /// What every node did when it came up.
+    pub fn start_effects(&self) -> &[Vec<Effect<P>>] {
+        &self.effects.0
+    }
+
+    /// What came of every single step, in the order of [`Stage::prefix`].
+    pub fn step_effects(&self) -> &[Vec<Effect<P>>] {
+        &self.effects.1
     }
 
     /// Plays a script and returns it with new answers.
@@ -189,7 +205,7 @@ where
                 // A message to the dead is lost as it is.
                 self.check_up(which.to)?;
                 let Envelope { from, to, message, .. } = self.flight.remove(place);
-                self.prefix.steps.push(Occurrence::Lose { from, to, message }.into());
+                self.remember(Occurrence::Lose { from, to, message }.into(), &[]);
                 self.judge();
             }
             Says::Timer(id, name) => {
@@ -236,6 +252,11 @@ where
     /// The first violation.
     pub const fn violation(&self) -> Option<&Violation> {
         self.violation.as_ref()
+    }
+
+    /// After how many single steps the first violation came, if there is one.
+    pub const fn violated_after(&self) -> usize {
+        self.violated_after
     }
 
     /// How many messages have been sent between different nodes.
@@ -321,7 +342,7 @@ where
     ) -> Result<(), String> {
         if self.down.contains(to) {
             self.say(format_args!("{from} -> {to} {message} vanishes: node {to} is down"));
-            self.prefix.steps.push(what.into());
+            self.remember(what.into(), &[]);
             return Ok(());
         }
         let before = self.monitor.clone();
@@ -335,7 +356,7 @@ where
 
     fn crash(&mut self, id: NodeId) -> Result<(), String> {
         self.check_up(id)?;
-        self.prefix.steps.push(Occurrence::Crash { at: id }.into());
+        self.remember(Occurrence::Crash { at: id }.into(), &[]);
         self.down.insert(id);
         for (_, timer) in self.timers.extract_if(.., |(at, _)| *at == id) {
             let _ = writeln!(self.said, "  {id} forgets {timer:?}");
@@ -372,8 +393,11 @@ where
         drop(fx);
         let choices = self.answers(at, &asked)?;
         match step {
-            Some(what) => self.prefix.steps.push(Transition { what, choices }),
-            None => self.prefix.starts.get_or_insert_default().push(choices),
+            Some(what) => self.remember(Transition { what, choices }, &effects),
+            None => {
+                self.prefix.starts.get_or_insert_default().push(choices);
+                self.effects.0.push(effects.clone());
+            }
         }
         self.nodes[at.index()] = node;
         if let Some(Err(violation)) = command.map(|it| self.monitor.on_command(at, &it)) {
@@ -384,6 +408,11 @@ where
         }
         self.judge();
         Ok(())
+    }
+
+    fn remember(&mut self, step: Transition<P>, effects: &[Effect<P>]) {
+        self.prefix.steps.push(step);
+        self.effects.1.push(effects.to_vec());
     }
 
     /// Uses up what was told, and says what was chosen.
@@ -445,7 +474,10 @@ where
 
     fn object(&mut self, violation: Violation) {
         self.say(format_args!("VIOLATION {violation}"));
-        self.violation.get_or_insert(violation);
+        if self.violation.is_none() {
+            self.violation = Some(violation);
+            self.violated_after = self.prefix.steps.len();
+        }
     }
 
     fn say(&mut self, what: std::fmt::Arguments<'_>) {

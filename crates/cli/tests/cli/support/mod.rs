@@ -2,6 +2,8 @@
 #![allow(dead_code, reason = "every test uses some of it")]
 
 pub(crate) mod node;
+#[cfg(unix)]
+pub(crate) mod terminal;
 
 use std::io::{Read, Write as _};
 use std::path::Path;

@@ -38,7 +38,7 @@ pub fn figures(
     let idle = Figure::of("idle_messages", Reading::Count(summary.idle_messages));
     let idle = if card.terms.perpetual { idle.labelled("idle messages") } else { idle };
     vec![
-        Figure::count("entries", "entries", summary.entries),
+        Figure::count("entries", "entries", summary.entries).last_column("ENTRIES"),
         Figure::count("messages", "messages", summary.messages),
         idle,
         Figure::of("messages_by_kind", Reading::Counts(summary.by_kind.clone())),
@@ -50,8 +50,8 @@ pub fn figures(
             .column("DELAY/T"),
         of(RESPONSE, time(summary.response_mean_ns), time(summary.response_error_ns))
             .column("RESPONSE/T"),
-        Figure::real("response_p50", quantile(summary.response_p50_ns)),
-        Figure::real("response_p99", quantile(summary.response_p99_ns)),
+        Figure::real("response_p50", quantile(summary.response_p50_ns)).column("P50/T"),
+        Figure::real("response_p99", quantile(summary.response_p99_ns)).column("P99/T"),
         of(THROUGHPUT, rate, rate_error).unit(per.0).column("PER T"),
         Figure::real("bytes_per_entry", summary.bytes_per_entry())
             .labelled("bytes per entry")
