@@ -50,9 +50,10 @@ pub(crate) fn folded(rows: &[Vec<String>], groups: &[usize]) -> Vec<Vec<Cell>> {
     rows.iter().map(fold).collect()
 }
 
-/// The first paragraph of an algorithm's documentation that is not its source.
+/// The paragraph of an algorithm's page that says what it does.
 pub(crate) fn idea(text: &str) -> String {
-    idea_and_use(text)[0].clone()
+    let [idea, _] = idea_and_use(text);
+    idea
 }
 
 #[cfg(test)]
