@@ -4,6 +4,7 @@ use vorrang_experiment::figures::Figure;
 use vorrang_experiment::means::Row;
 
 use crate::page::Cell;
+use crate::prose::idea_and_use;
 
 /// The words that are used everywhere.
 const TERMS: &str = include_str!("terms.md");
@@ -49,9 +50,10 @@ pub(crate) fn folded(rows: &[Vec<String>], groups: &[usize]) -> Vec<Vec<Cell>> {
     rows.iter().map(fold).collect()
 }
 
-/// The first paragraph of an algorithm's documentation that is not its source.
+/// The paragraph of an algorithm's page that says what it does.
 pub(crate) fn idea(text: &str) -> String {
-    idea_and_use(text)[0].clone()
+    let [idea, _] = idea_and_use(text);
+    idea
 }
 
 #[cfg(test)]
