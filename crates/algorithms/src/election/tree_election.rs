@@ -8,7 +8,7 @@
 //! the root. Two nodes may ask each other: both take it back, toss a coin, wait for a short or a
 //! long time, and ask again, unless they have been asked by then.
 //!
-//! **Use it** where links form a tree and any node may lead, as with the devices on a FireWire bus.
+//! **Use it** where links form a tree and any node may lead, as with devices on a `FireWire` bus.
 //!
 //! ```text
 //!   0  ──BE_MY_PARENT─┐                                                 ┌─► [ 2 leads ]
@@ -26,12 +26,10 @@
 //!
 //! A node that asks at once always meets one that does so, too: N nodes ask on N − 1 links. With a
 //! time to gather (`--gather`) an inner node whose last link is silent waits to be asked. If all
-//! messages take the same time, there is no root contention where D is even, and two nodes contend
-//! where it is odd.
+//! messages take the same time, nobody contends where D is even, and two nodes do where it is odd.
 //!
 //! **Assumes** that messages arrive, once, in any order, that all nodes notice when an election
-//! begins (a reset of the bus), and that no node crashes. The bound on message delay is only needed
-//! for different coins to decide.
+//! begins (a reset of the bus), and that no node crashes. Only coins need the bound on delays.
 //!
 //! **Why there is one leader.** The root has been asked on all its links. A node that asks has been
 //! asked on all its other links; so on every path to the root each node asks towards it, and no

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::Parser as _;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::golden;
 use vorrang_experiment::lookup;
@@ -10,7 +11,10 @@ use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::options::{OrderKind, SetupArgs};
 use vorrang_experiment::values::whole;
 use vorrang_node::terminal::print;
+use vorrang_trace::Recording;
 
+use crate::commands::draw::How;
+use crate::drawn_part::Only;
 use crate::interrupt;
 use crate::stepping::{Console, Session, Surface, read_script};
 use crate::table::table;
@@ -96,7 +100,7 @@ impl Step {
         let mut session = match (&self.algorithm, &self.script) {
             (_, Some(path)) => {
                 let script = read_script(path)?;
-                Session::of_script(&script, given.order, surface)
+                Session::of_script(&script, given.order, (surface, draw))
                     .map_err(|failure| failure.in_file(path))?
             }
             (Some(name), None) => {
@@ -106,12 +110,36 @@ impl Step {
                 let reliable = reliable.then_some(Channels::Correct);
                 let args =
                     CheckArgs { nodes, order, flaw, reliable, setup, ..CheckArgs::default() };
-                Session::new(name, args, surface)?
+                Session::new(name, args, (surface, draw))?
             }
             (None, None) => return Err(Failure::usage("which algorithm? see 'vorrang list'")),
         };
         session.run(console)
     }
+}
+
+/// The options of `draw` in a stepped run.
+#[derive(Debug, clap::Parser)]
+#[command(name = "draw", no_binary_name = true)]
+struct DrawLine {
+    /// The picture to write: .svg, .pdf, .mmd, .log, .json, .dot or .txt
+    file: PathBuf,
+    #[command(flatten)]
+    how: How,
+    #[command(flatten)]
+    only: Only,
+}
+
+/// Draws a stepped run as a line says.
+fn draw(line: &str, run: &Recording) -> Result<String, Failure> {
+    let parsed = DrawLine::try_parse_from(line.split_whitespace());
+    let DrawLine { file, how, only } = parsed.map_err(|error| {
+        let text = error.to_string();
+        let first = text.lines().next().unwrap_or_default();
+        Failure::usage(first.strip_prefix("error: ").unwrap_or(first))
+    })?;
+    let shown = file.display().to_string();
+    how.draw_to(file, &only, run).map(|()| shown)
 }
 
 /// The golden runs, with their algorithms and what they show.

@@ -202,8 +202,8 @@ pub(crate) fn figures(measured: &Measured) -> Fields {
     csv_fields(&figures)
 }
 
-/// The same with the version and the command that repeats it. Not the one that was typed: parts of a
-/// sweep are typed otherwise, and so is what continues it.
+/// The same with the version and the command that repeats it. Not the one that was typed: parts of
+/// a sweep are typed otherwise, and so is what continues it.
 fn with_origin(mut fields: Fields, run: &dyn Run) -> Fields {
     let command = format!("vorrang run {} {}", run.about().name, run.options(false));
     fields.push(("version".to_owned(), VERSION.to_owned()));

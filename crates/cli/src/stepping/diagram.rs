@@ -96,6 +96,13 @@ struct Row {
     words: String,
 }
 
+impl Row {
+    fn of(step: u64) -> Self {
+        let (lanes, words) = (Vec::new(), String::new());
+        Self { step: Some(step), lanes, mark: None, arrow: None, words }
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Arrow {
     from: usize,
@@ -115,76 +122,79 @@ type Flying = (usize, usize, String);
 
 /// A line a step, and the messages that are under way after the last one.
 fn rows(story: &Story, signs: Signs) -> (Vec<Row>, Vec<Flying>) {
-    let [up, waiting, inside, _] = signs.lanes;
-    let mut lanes = vec![up; story.lanes.len()];
-    let mut flight = Flight::default();
+    let mut now = Now { lanes: vec![signs.lanes[0]; story.lanes.len()], flight: Flight::default() };
     let mut rows = Vec::new();
     for events in story.events.chunk_by(|one, next| one.at == next.at) {
-        let mut row = Row {
-            step: Some(events[0].at),
-            lanes: Vec::new(),
-            mark: None,
-            arrow: None,
-            words: String::new(),
-        };
+        let mut row = Row::of(events[0].at);
         let mut words = Words::default();
-        for Event { at, node, what, .. } in events {
-            match what {
-                What::Said { text, look, .. } => {
-                    match look.bar {
-                        Some(Bar::Filled(_)) => lanes[*node] = inside,
-                        Some(Bar::Outlined(_)) => lanes[*node] = waiting,
-                        Some(Bar::Ends) => lanes[*node] = up,
-                        None => {}
-                    }
-                    words.say(text);
-                    row.mark.get_or_insert(*node);
-                }
-                What::Sent { to, letter } => {
-                    flight.add((*node, *to, letter.number), *at, &letter.text);
-                    words.send(&letter.text, *to);
-                    row.mark.get_or_insert(*node);
-                }
-                What::Got { from, letter } => {
-                    flight.remove((*from, *node, letter.number));
-                    row.arrow = Some(Arrow { from: *from, to: *node, how: How::Arrives });
-                    words.say(&letter.text);
-                }
-                What::Lost { to, number, .. } => {
-                    let text = flight.remove((*node, *to, *number));
-                    row.arrow = Some(Arrow { from: *node, to: *to, how: How::IsLost });
-                    words.say(&format!("{text} is lost"));
-                }
-                What::Crash => {
-                    lanes[*node] = ' ';
-                    words.say("crashes");
-                    row.mark.get_or_insert(*node);
-                }
-                What::Restart => {
-                    lanes[*node] = up;
-                    words.say("restarts");
-                    row.mark.get_or_insert(*node);
-                }
-                What::Timer(timer) => {
-                    words.say(&format!("timer {timer}"));
-                    row.mark.get_or_insert(*node);
-                }
-                What::Choice(value) => words.say(&format!("draws {value}")),
-                What::Doubled { to, number } => {
-                    flight.double((*node, *to, *number));
-                    words.say("a copy of");
-                }
-                What::Remark(text) | What::Network { text, .. } => words.say(text),
-                What::Pause | What::Resume => {}
-            }
+        for event in events {
+            now.follow(event, (&mut row, &mut words), signs);
         }
         // The sender of an arrow has a line of its own for what it did.
         row.mark = row.mark.filter(|_| row.arrow.is_none());
         row.words = words.text();
-        row.lanes.clone_from(&lanes);
+        row.lanes.clone_from(&now.lanes);
         rows.push(row);
     }
-    (rows, flight.shown())
+    (rows, now.flight.shown())
+}
+
+/// A run as far as it has been followed.
+struct Now {
+    /// The sign of each node.
+    lanes: Vec<char>,
+    flight: Flight,
+}
+
+impl Now {
+    /// One event, and what it means for the line of its step.
+    fn follow(&mut self, event: &Event, (row, words): (&mut Row, &mut Words), signs: Signs) {
+        let [up, waiting, inside, _] = signs.lanes;
+        let Event { at, node, what, .. } = event;
+        let node = *node;
+        match what {
+            What::Said { text, look, .. } => {
+                match look.bar {
+                    Some(Bar::Filled(_)) => self.lanes[node] = inside,
+                    Some(Bar::Outlined(_)) => self.lanes[node] = waiting,
+                    Some(Bar::Ends) => self.lanes[node] = up,
+                    None => {}
+                }
+                words.say(text);
+            }
+            What::Sent { to, letter } => {
+                self.flight.add((node, *to, letter.number), *at, &letter.text);
+                words.send(&letter.text, *to);
+            }
+            What::Got { from, letter } => {
+                self.flight.remove((*from, node, letter.number));
+                row.arrow = Some(Arrow { from: *from, to: node, how: How::Arrives });
+                words.say(&letter.text);
+            }
+            What::Lost { to, number, .. } => {
+                let text = self.flight.remove((node, *to, *number));
+                row.arrow = Some(Arrow { from: node, to: *to, how: How::IsLost });
+                words.say(&format!("{text} is lost"));
+            }
+            What::Doubled { to, number } => {
+                self.flight.double((node, *to, *number));
+                words.say("doubled");
+            }
+            What::Crash => {
+                self.lanes[node] = ' ';
+                words.say("crashes");
+            }
+            What::Restart => {
+                self.lanes[node] = up;
+                words.say("restarts");
+            }
+            What::Timer(timer) => words.say(&format!("timer {timer}")),
+            What::Choice(value) => words.say(&format!("draws {value}")),
+            What::Remark(text) | What::Network { text, .. } => words.say(text),
+            What::Pause | What::Resume => {}
+        }
+        row.mark.get_or_insert(node);
+    }
 }
 
 /// From whom, to whom, and its number between these two.

@@ -29,6 +29,7 @@ pub(crate) use console::Console;
 use console::Entered;
 use diagram::Signs;
 use input::cut;
+pub(crate) use picture::Draws;
 use script::count;
 
 /// The user interface.
@@ -43,6 +44,7 @@ pub(crate) enum Surface {
 /// A stage, and the script that was played on it.
 pub(crate) struct Session {
     surface: Surface,
+    draws: Draws,
     args: CheckArgs,
     /// The algorithm and its set-up, as a script begins.
     header: String,
@@ -112,7 +114,11 @@ pub(crate) fn read_script(path: &Path) -> Result<String, Failure> {
 
 impl Session {
     /// An algorithm at its beginning.
-    pub(crate) fn new(name: &str, args: CheckArgs, surface: Surface) -> Result<Self, Failure> {
+    pub(crate) fn new(
+        name: &str,
+        args: CheckArgs,
+        (surface, draws): (Surface, Draws),
+    ) -> Result<Self, Failure> {
         let entry = lookup::algorithm(name)?;
         let about = entry.algorithm.about();
         let staged = match &args.flaw {
@@ -134,6 +140,7 @@ impl Session {
         }
         Ok(Self {
             surface,
+            draws,
             args: CheckArgs { nodes: Some(staged.setup().group.size()), ..args },
             header,
             is_timely: about.assumes.timely,
@@ -158,14 +165,14 @@ impl Session {
     pub(crate) fn of_script(
         script: &str,
         order: Option<OrderKind>,
-        surface: Surface,
+        with: (Surface, Draws),
     ) -> Result<Self, Failure> {
         let (header, script) = script.split_once('\n').unwrap_or((script, ""));
         let (name, rest) = header.split_once(' ').unwrap_or((header, ""));
         let about = lookup::algorithm(name)?.algorithm.about();
         let args = ahead::read_header(rest, &about)?;
         let order = order.or(args.order);
-        let mut session = Self::new(name, CheckArgs { order, ..args }, surface)?;
+        let mut session = Self::new(name, CheckArgs { order, ..args }, with)?;
         for (index, line) in script.lines().enumerate() {
             if is_answer(line) {
                 continue;

@@ -1,8 +1,5 @@
 //! The run as a picture: small beside the list of next steps, and in a file.
 
-use std::path::PathBuf;
-
-use clap::Parser;
 use vorrang_draw::Story;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::story_from_trace;
@@ -11,25 +8,14 @@ use vorrang_trace::Recording;
 
 use super::diagram::{Signs, beside, diagram};
 use super::{Problem, Session, view};
-use crate::commands::draw::How;
-use crate::drawn_part::Only;
 
 /// So many lines of a diagram beside the list of next steps, or as many as the list has.
 const LINES: usize = 12;
 /// A run of more steps is not drawn again after each.
 const MOST_STEPS: usize = 10_000;
 
-/// The options of `draw` in a stepped run.
-#[derive(Debug, Parser)]
-#[command(name = "draw", no_binary_name = true)]
-struct DrawLine {
-    /// The picture to write: .svg, .pdf, .mmd, .log, .json, .dot or .txt
-    file: PathBuf,
-    #[command(flatten)]
-    how: How,
-    #[command(flatten)]
-    only: Only,
-}
+/// Draws a run as the words of a line say; which file it was.
+pub(crate) type Draws = fn(&str, &Recording) -> Result<String, Failure>;
 
 impl Session {
     /// Writes the run so far as a picture.
@@ -37,16 +23,9 @@ impl Session {
         if rest.is_empty() {
             return Err("say draw FILE, such as run.svg; diagram shows the run here".into());
         }
-        let words = rest.split_whitespace();
-        let DrawLine { file, how, only } = DrawLine::try_parse_from(words).map_err(|error| {
-            let text = error.to_string();
-            let first = text.lines().next().unwrap_or_default();
-            first.strip_prefix("error: ").unwrap_or(first).to_owned()
-        })?;
-        let shown = file.display().to_string();
         // Whatever a file is like, the session goes on.
-        how.draw_to(file, &only, &self.recording()).map_err(|why| why.to_string())?;
-        Ok(self.tell(&format!("drawn in {shown}\n"))?)
+        let file = (self.draws)(rest, &self.recording()).map_err(|why| why.to_string())?;
+        Ok(self.tell(&format!("drawn in {file}\n"))?)
     }
 
     /// Shows the diagram, or says what is shown of it from now on.

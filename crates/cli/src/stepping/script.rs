@@ -114,7 +114,7 @@ impl Session {
         }
         // A file that cannot be read ends no session.
         let script = read_script(Path::new(path)).map_err(|why| why.to_string())?;
-        let mut loaded = Self::of_script(&script, self.args.order, self.surface)?;
+        let mut loaded = Self::of_script(&script, self.args.order, (self.surface, self.draws))?;
         (loaded.wrong, loaded.first_wrong) = (self.wrong, self.first_wrong.take());
         loaded.found = self.found.take();
         (loaded.seed, loaded.signs) = (self.seed, self.signs);

@@ -1,4 +1,4 @@
-//! `vorrang step` on a terminal: a line that can be edited, Ctrl-C, and the diagram beside the list.
+//! `vorrang step` on a terminal: lines that can be edited, Ctrl-C, the diagram beside the list.
 #![cfg(unix)]
 
 use crate::support::terminal::Terminal;
