@@ -1,6 +1,6 @@
-//! Makes the program smaller where the linker can. Functions that were compiled to the same code are
-//! kept once: generic code of text and tables is not optimised, and a fifteenth of the program is
-//! such copies. Addresses that the loader adjusts at the start are packed: they are another
+//! Makes the program smaller where the linker can. Functions that were compiled to the same code
+//! are kept once: generic code of text and tables is not optimised, and a fifteenth of the program
+//! is such copies. Addresses that the loader adjusts at the start are packed: they are another
 //! fifteenth.
 
 use std::path::Path;

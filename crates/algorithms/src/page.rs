@@ -1,5 +1,5 @@
-//! The module documentation of an algorithm's own file, for its card, without the code below it: all
-//! files together are several times as long.
+//! The module documentation of an algorithm's own file, for its card, without the code below it:
+//! all files together are several times as long.
 
 /// The module documentation of a file beside this one, as it stands there.
 macro_rules! page {
