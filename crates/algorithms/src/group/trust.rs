@@ -30,10 +30,10 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     }
 
     /// Whether another node may tell that this view was decided. A member that hears a majority
-    /// hears of the next view from one that has a say in it; others may have been left behind by all
-    /// of them, and must believe whoever tells them. (The first view has a number by the clock, in
-    /// milliseconds, and an incarnation one in microseconds: a view that is ten years ahead of the
-    /// incarnation cannot have come about.)
+    /// hears of the next view from one that has a say in it; others may have been left behind by
+    /// all of them, and must believe whoever tells them. (The first view has a number by the
+    /// clock, in milliseconds, and an incarnation one in microseconds: a view that is ten years
+    /// ahead of the incarnation cannot have come about.)
     pub(super) fn believes(&self, from: NodeId, install: &Install<B, I>) -> bool {
         let latest = self.incarnation / 1000 + DECADE;
         if self.founding.is_some() && install.view.id > latest {
