@@ -76,7 +76,7 @@ impl Page {
         if line.is_empty() {
             self.text.push('\n');
         } else {
-            self.paragraph = line.to_owned();
+            line.clone_into(&mut self.paragraph);
         }
     }
 

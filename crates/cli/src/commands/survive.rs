@@ -62,6 +62,7 @@ const SEEDS: u64 = 3;
     vorrang survive --witness central lose:RELEASE\n  \
     vorrang survive --reliable --markdown\n  \
     vorrang survive --problem mutex --on-views --seeds 1")]
+#[expect(clippy::struct_excessive_bools, reason = "an option is given or not")]
 pub(crate) struct Survive {
     /// Which algorithms, separated by commas, or `all` of the problem [default: all]
     #[arg(long, short, alias = "algorithm", value_delimiter = ',', value_name = "NAMES")]

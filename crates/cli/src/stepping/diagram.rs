@@ -440,7 +440,7 @@ mod tests {
         ];
         assert_eq!(drawn, wanted);
         let narrow = diagram(&story(3), 40, 20, Signs::UNICODE);
-        assert!(narrow[2].ends_with("▶│  ASK, YES to 0, …"), "{narrow:#?}");
+        assert!(narrow[2].ends_with("▶│  ASK, YES to 0, NO…"), "{narrow:#?}");
     }
 
     /// A copy is under way for as long as it has not arrived as well.

@@ -143,7 +143,6 @@ impl LineEditor {
                 self.letters.insert(cursor, letter);
                 self.cursor += 1;
             }
-            Key::Letter(_) | Key::Other => {}
             Key::Enter => return Typed::Line(self.done()),
             Key::Interrupt => {
                 self.start_anew();
@@ -153,7 +152,6 @@ impl LineEditor {
             Key::End | Key::Delete if cursor < end => {
                 self.letters.remove(cursor);
             }
-            Key::End | Key::Delete => {}
             Key::Left => self.cursor = cursor.saturating_sub(1),
             Key::Right => self.cursor = (cursor + 1).min(end),
             Key::WordLeft => self.cursor = self.word_before(),
@@ -166,7 +164,6 @@ impl LineEditor {
                 self.letters.remove(cursor - 1);
                 self.cursor -= 1;
             }
-            Key::Backspace => {}
             Key::KillToEnd => self.kill(cursor, end),
             Key::KillToStart => self.kill(0, cursor),
             Key::KillWord => self.kill(self.word_before(), cursor),
@@ -177,6 +174,8 @@ impl LineEditor {
                 self.letters.splice(cursor..cursor, killed);
             }
             Key::Clear => return Typed::Clears,
+            // There is no room, or nothing to take away.
+            Key::Letter(_) | Key::End | Key::Delete | Key::Backspace | Key::Other => {}
         }
         Typed::GoesOn
     }

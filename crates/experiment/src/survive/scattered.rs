@@ -14,7 +14,7 @@ pub(super) fn scattered(many: usize) -> Vec<usize> {
         }
         a == 1
     };
-    let step = (step.max(1)..).find(is_coprime).unwrap_or(1);
+    let step = (step.max(1)..=many.max(1)).find(is_coprime).unwrap_or(1);
     (0..many).map(|turn| (turn * step % many) as usize).collect()
 }
 

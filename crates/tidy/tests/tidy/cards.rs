@@ -55,7 +55,7 @@ fn every_card_is_in_the_registry() {
     let known = abouts();
     for source in tree.sources() {
         let Some(place) = source.in_code("const CARD: Card").first().copied() else { continue };
-        if !known.iter().any(|card| is_of(card, &source.text)) {
+        if !known.iter().any(|card| is_of(card, source.text)) {
             let what = format!("this card is in no catalogue: add a line for it in {REGISTRY}");
             offences.add(source.path, source.line_of(place), what);
         }

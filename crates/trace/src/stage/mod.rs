@@ -61,8 +61,10 @@ pub struct Stage<P: Protocol, M: Monitor> {
     said: String,
     /// How its nodes came up, and every single step.
     prefix: Prefix<P>,
-    /// What each of them did when it came up, and what came of each step.
-    effects: (Vec<Vec<Effect<P>>>, Vec<Vec<Effect<P>>>),
+    /// What each of them did when it came up.
+    start_effects: Vec<Vec<Effect<P>>>,
+    /// What came of each step.
+    step_effects: Vec<Vec<Effect<P>>>,
     /// After how many steps the violation came.
     violated_after: usize,
 }
@@ -97,7 +99,8 @@ where
             messages: 0,
             said: String::new(),
             prefix: Prefix { starts: Some(Vec::new()), steps: Vec::new() },
-            effects: (Vec::new(), Vec::new()),
+            start_effects: Vec::new(),
+            step_effects: Vec::new(),
             violated_after: 0,
         };
         for id in 0..stage.nodes.len() {
@@ -128,12 +131,12 @@ where
 
     /// What every node did when it came up.
     pub fn start_effects(&self) -> &[Vec<Effect<P>>] {
-        &self.effects.0
+        &self.start_effects
     }
 
     /// What came of every single step, in the order of [`Stage::prefix`].
     pub fn step_effects(&self) -> &[Vec<Effect<P>>] {
-        &self.effects.1
+        &self.step_effects
     }
 
     /// Plays a script and returns it with new answers.
@@ -392,12 +395,11 @@ where
         let effects = fx.take();
         drop(fx);
         let choices = self.answers(at, &asked)?;
-        match step {
-            Some(what) => self.remember(Transition { what, choices }, &effects),
-            None => {
-                self.prefix.starts.get_or_insert_default().push(choices);
-                self.effects.0.push(effects.clone());
-            }
+        if let Some(what) = step {
+            self.remember(Transition { what, choices }, &effects);
+        } else {
+            self.prefix.starts.get_or_insert_default().push(choices);
+            self.start_effects.push(effects.clone());
         }
         self.nodes[at.index()] = node;
         if let Some(Err(violation)) = command.map(|it| self.monitor.on_command(at, &it)) {
@@ -412,7 +414,7 @@ where
 
     fn remember(&mut self, step: Transition<P>, effects: &[Effect<P>]) {
         self.prefix.steps.push(step);
-        self.effects.1.push(effects.to_vec());
+        self.step_effects.push(effects.to_vec());
     }
 
     /// Uses up what was told, and says what was chosen.
