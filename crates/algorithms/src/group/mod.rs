@@ -23,6 +23,7 @@ pub mod locks;
 mod log;
 pub mod message;
 mod payload;
+mod reach;
 pub mod replica;
 mod shown;
 pub mod spec;
