@@ -22,6 +22,7 @@ mod left_out;
 pub mod locks;
 mod log;
 pub mod message;
+pub mod named;
 mod payload;
 mod reach;
 pub mod replica;

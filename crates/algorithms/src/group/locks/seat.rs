@@ -95,7 +95,7 @@ impl<P: Exclusive> Seat<P> {
         self.work = None;
     }
 
-    /// Begins the algorithm among members none of which is inside or waits.
+    /// Begins the algorithm among members none of which is known to be inside or to wait.
     pub(in crate::group) fn begin_idle<S: SeatEffects<P>>(
         &mut self,
         anew: &NodeFactory<P>,
@@ -107,6 +107,7 @@ impl<P: Exclusive> Seat<P> {
         let (members, inside) = (Arc::clone(members), NodeSet::EMPTY);
         self.work = Some(Work { members, node, inside, is_granted: false });
         self.on_work(fx, |node, among| node.on_start(among));
+        self.ask(fx);
     }
 
     /// Lets the algorithm go on among the members of a view, with the same ones inside and waiting;
