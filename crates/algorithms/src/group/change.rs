@@ -124,6 +124,13 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
     }
 
+    /// Ends the view though its members stay. One that has stopped says so, and the coordinator
+    /// asks the others to stop as well.
+    pub(super) fn renew(&mut self, fx: &mut impl Effects<Self>) {
+        self.block(fx);
+        self.announce_to_members(fx);
+    }
+
     /// Members that are there as far as is known, and have not stopped.
     fn awaited(&self) -> Vec<NodeId> {
         let Some(inside) = &self.inside else { return Vec::new() };

@@ -61,4 +61,10 @@ impl<M: Suspecting> Monitor for Fed<M> {
     fn on_link_mended(&mut self, from: NodeId, to: NodeId) {
         self.0.on_link_mended(from, to);
     }
+    fn on_send(&self, at: NodeId) -> M::Tag {
+        self.0.on_send(at)
+    }
+    fn on_receive(&mut self, at: NodeId, tag: &M::Tag) {
+        self.0.on_receive(at, tag);
+    }
 }

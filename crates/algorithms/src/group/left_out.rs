@@ -168,7 +168,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     }
 
     /// Tells the members that it hears how it stands, if it is one.
-    fn announce_to_members(&self, fx: &mut impl Effects<Self>) {
+    pub(super) fn announce_to_members(&self, fx: &mut impl Effects<Self>) {
         if self.inside.is_some() {
             for to in self.heard().filter(|&it| it != self.me) {
                 self.announce_to(to, fx);

@@ -33,6 +33,8 @@ pub enum Ask<B, I> {
     Multicast(B),
     /// Has stopped, as it was told to, and hands this over.
     BlockOk(I),
+    /// Wants the view to end, and another one to begin of the same members.
+    Renew,
 }
 
 /// The notices to the layer above.
@@ -422,6 +424,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
             Input::Ask(Ask::Multicast(_)) if !self.wants => return Err(NOT_IN),
             Input::Ask(Ask::Multicast(payload)) => self.multicast(payload, fx),
             Input::Ask(Ask::BlockOk(info)) => self.on_block_ok(info, fx),
+            Input::Ask(Ask::Renew) => self.renew(fx),
             Input::Suspect(node) => {
                 if self.suspects.insert(node) {
                     self.on_missing(node);

@@ -19,6 +19,7 @@ mod locks;
 mod majority_votes;
 mod multicast;
 mod naive;
+mod named;
 mod ordering;
 mod quorums;
 mod reliable;

@@ -11,6 +11,8 @@ mod forgetful;
 mod groups;
 mod locks;
 mod multicast;
+mod named;
+mod named_in_number;
 mod population;
 mod puppet;
 mod quorums;

@@ -6,25 +6,28 @@ use core::num::NonZeroU32;
 
 use vorrang_protocol::{Delay, Effects, Never, NodeId, Protocol};
 
+use super::in_views::{Current, InViews, Inner, ViewLayerOf};
 use super::message::{Message, Timer, Word};
-use super::{ApplicationState, Exclusive, Locks, ViewLayer};
+use crate::clock::Clock;
 use crate::group::views::Told;
+use crate::mutex::{FencingToken, Notice};
 
 /// The effects of the machine below.
-pub(super) struct ViewLayerEffects<'a, P, E> {
+pub(super) struct ViewLayerEffects<'a, A: Inner, E> {
     pub(super) fx: &'a mut E,
-    pub(super) told: &'a mut Vec<Told<Never, ApplicationState>>,
-    pub(super) of: PhantomData<P>,
+    pub(super) told: &'a mut Vec<Told<Never, A::Report>>,
 }
 
-impl<P: Exclusive, E: Effects<Locks<P>>> Effects<ViewLayer> for ViewLayerEffects<'_, P, E> {
-    fn send(&mut self, to: NodeId, message: <ViewLayer as Protocol>::Message) {
+impl<A: Inner, E: Effects<InViews<A>>> Effects<ViewLayerOf<A::Report>>
+    for ViewLayerEffects<'_, A, E>
+{
+    fn send(&mut self, to: NodeId, message: <ViewLayerOf<A::Report> as Protocol>::Message) {
         self.fx.send(to, Message::Views(message));
     }
     fn send_to_each(
         &mut self,
         to: &mut dyn Iterator<Item = NodeId>,
-        message: <ViewLayer as Protocol>::Message,
+        message: <ViewLayerOf<A::Report> as Protocol>::Message,
     ) {
         self.fx.send_to_each(to, Message::Views(message));
     }
@@ -34,7 +37,7 @@ impl<P: Exclusive, E: Effects<Locks<P>>> Effects<ViewLayer> for ViewLayerEffects
     fn cancel_timer(&mut self, timer: Never) {
         match timer {}
     }
-    fn notify(&mut self, told: Told<Never, ApplicationState>) {
+    fn notify(&mut self, told: Told<Never, A::Report>) {
         self.told.push(told);
     }
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
@@ -42,35 +45,170 @@ impl<P: Exclusive, E: Effects<Locks<P>>> Effects<ViewLayer> for ViewLayerEffects
     }
 }
 
+/// What may be wanted of a view: another of the same members, or one without this one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum OfView {
+    Renewal,
+    Exit,
+}
+
+/// What runs inside views can do this, and knows this of its member.
+#[derive(Debug)]
+pub struct Hands<'a, A, E> {
+    fx: &'a mut E,
+    me: NodeId,
+    clock: &'a mut Clock,
+    current: Option<Current>,
+    /// Whether it can prove that it belongs to the view, if it needs to.
+    has_lease: bool,
+    pub(super) wants_lease: bool,
+    /// What it wants of the view, if it does.
+    pub(super) wants_of_view: Option<OfView>,
+    of: PhantomData<A>,
+}
+
+impl<'a, A: Inner, E: Effects<InViews<A>>> Hands<'a, A, E> {
+    pub(super) const fn new(
+        fx: &'a mut E,
+        me: NodeId,
+        clock: &'a mut Clock,
+        current: Option<Current>,
+        has_lease: bool,
+    ) -> Self {
+        Self {
+            fx,
+            me,
+            clock,
+            current,
+            has_lease,
+            wants_lease: false,
+            wants_of_view: None,
+            of: PhantomData,
+        }
+    }
+
+    /// The member.
+    pub const fn me(&self) -> NodeId {
+        self.me
+    }
+
+    /// The clock of all names of this member.
+    pub const fn now(&self) -> u64 {
+        self.clock.now()
+    }
+
+    /// The token of an entry now, if the view lasts, nobody who was left behind may be inside, and
+    /// there is a lease if one is needed; which is asked for.
+    pub fn token(&mut self) -> Option<FencingToken> {
+        let Current { view, .. } = self.current.filter(|it| !it.is_early)?;
+        if !self.has_lease {
+            self.wants_lease = true;
+            return None;
+        }
+        Some(FencingToken { view, clock: self.clock.tick() })
+    }
+
+    /// Whether the view lasts.
+    pub const fn is_running(&self) -> bool {
+        self.current.is_some()
+    }
+
+    /// Ends the view for another of the same members.
+    pub const fn renew_view(&mut self) {
+        self.wants_of_view = Some(OfView::Renewal);
+    }
+
+    /// Leaves the group.
+    pub const fn leave_group(&mut self) {
+        self.wants_of_view = Some(OfView::Exit);
+    }
+
+    /// Says something within the view.
+    pub fn say(&mut self, to: NodeId, word: Word<A::Message>) {
+        let Some(Current { view, .. }) = self.current else { return };
+        let clock = self.clock.now();
+        self.fx.send(to, Message::Within { view, clock, word });
+    }
+
+    /// The same to each of these.
+    pub fn say_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, word: Word<A::Message>) {
+        let Some(Current { view, .. }) = self.current else { return };
+        let clock = self.clock.now();
+        self.fx.send_to_each(to, Message::Within { view, clock, word });
+    }
+
+    /// Sets a timer of the view.
+    pub fn set_timer(&mut self, timer: A::Timer, delay: Delay) {
+        if let Some(Current { view, .. }) = self.current {
+            self.fx.set_timer(Timer::Lock(view, timer), delay);
+        }
+    }
+
+    /// Cancels it.
+    pub fn cancel_timer(&mut self, timer: A::Timer) {
+        if let Some(Current { view, .. }) = self.current {
+            self.fx.cancel_timer(Timer::Lock(view, timer));
+        }
+    }
+
+    /// Tells applications something.
+    pub fn notify(&mut self, notice: A::Notice) {
+        self.fx.notify(notice);
+    }
+
+    /// As [`Effects::choose`].
+    pub fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        self.fx.choose(bound)
+    }
+}
+
+/// What the [seat](super::seat::Seat) of one name can do.
+pub trait SeatEffects<P: Protocol> {
+    /// The member.
+    fn me(&self) -> NodeId;
+    /// The clock, as long as nobody enters.
+    fn now(&self) -> u64;
+    /// As [`Hands::token`].
+    fn token(&mut self) -> Option<FencingToken>;
+    /// Says something about the name.
+    fn say(&mut self, to: NodeId, word: Word<P::Message>);
+    /// The same to each of these.
+    fn say_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, word: Word<P::Message>);
+    /// Sets a timer of the algorithm.
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay);
+    /// Cancels it.
+    fn cancel_timer(&mut self, timer: P::Timer);
+    /// Whoever has asked is inside.
+    fn entered(&mut self, token: FencingToken);
+    /// As [`Effects::choose`].
+    fn choose(&mut self, bound: NonZeroU32) -> u32;
+}
+
 /// The effects of the algorithm.
-pub(super) struct Among<'a, E> {
-    pub(super) fx: &'a mut E,
-    pub(super) view: u64,
-    pub(super) clock: u64,
+pub(in crate::group) struct Among<'a, S> {
+    pub(super) seat: &'a mut S,
     pub(super) members: &'a [NodeId],
     pub(super) has_entered: bool,
 }
 
-impl<P: Exclusive, E: Effects<Locks<P>>> Effects<P> for Among<'_, E> {
+impl<P: Protocol<Notice = Notice>, S: SeatEffects<P>> Effects<P> for Among<'_, S> {
     fn send(&mut self, to: NodeId, message: P::Message) {
-        let (to, view, clock) = (self.members[to.index()], self.view, self.clock);
-        self.fx.send(to, Message::Within { view, clock, word: Word::Lock(message) });
+        self.seat.say(self.members[to.index()], Word::Lock(message));
     }
     fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
-        let (members, view, clock) = (self.members, self.view, self.clock);
-        let message = Message::Within { view, clock, word: Word::Lock(message) };
-        self.fx.send_to_each(&mut to.map(|id| members[id.index()]), message);
+        let members = self.members;
+        self.seat.say_to_each(&mut to.map(|id| members[id.index()]), Word::Lock(message));
     }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        self.fx.set_timer(Timer::Lock(self.view, timer), delay);
+        self.seat.set_timer(timer, delay);
     }
     fn cancel_timer(&mut self, timer: P::Timer) {
-        self.fx.cancel_timer(Timer::Lock(self.view, timer));
+        self.seat.cancel_timer(timer);
     }
-    fn notify(&mut self, notice: crate::mutex::Notice) {
+    fn notify(&mut self, notice: Notice) {
         self.has_entered |= notice.is_entry();
     }
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        self.fx.choose(bound)
+        self.seat.choose(bound)
     }
 }

@@ -3,10 +3,14 @@
 use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
 
 use super::message::Message;
-use super::{Application, Exclusive, Letter, Locks};
+use super::seat::Application;
+use super::{Exclusive, Locks};
 use crate::flaw::Mistake;
 use crate::group::input::Input;
 use crate::mutex::Command;
+
+/// Its messages.
+type Letter<P> = <Locks<P> as Protocol>::Message;
 
 /// A known mistake of locks on views.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,18 +34,20 @@ pub struct EntersFrozen;
 
 impl EntersFrozen {
     fn act<P: Exclusive, T>(node: &mut Locks<P>, act: impl FnOnce(&mut Locks<P>) -> T) -> T {
-        let (before, did) = (node.work.clone(), node.application);
+        let (before, current) = (node.inner.seat.clone(), node.current);
         let done = act(node);
-        let (me, goes_on) = (node.me, node.application == did);
-        let was_inside = goes_on && matches!(did, Application::Inside(_));
-        match &mut node.work {
-            None if goes_on
-                && before.as_ref().is_some_and(|it| it.view == node.views.view().id) =>
-            {
-                node.work = before;
+        let (me, goes_on) = (node.me, node.inner.seat.application == before.application);
+        let was_inside = goes_on && matches!(before.application, Application::Inside(_));
+        match &mut node.inner.seat.work {
+            None if goes_on && current.is_some_and(|it| it.view == node.views.view().id) => {
+                node.inner.seat.work = before.work;
+                node.current = current;
             }
             // It knows that it was inside, though no other member does.
-            Some(work) if was_inside && before.is_some_and(|it| it.view != work.view) => {
+            Some(work)
+                if was_inside
+                    && current.map(|it| it.view).is_some_and(|it| it != node.views.view().id) =>
+            {
                 work.inside.insert(me);
             }
             Some(_) | None => {}
@@ -83,11 +89,11 @@ impl<P: Exclusive> Mistake<Locks<P>> for HolderForgotten {
         fx: &mut impl Effects<Locks<P>>,
     ) {
         node.on_message(from, message, fx);
-        if !matches!(node.application, Application::Inside(_))
-            && let Some(work) = node.work.as_mut().filter(|it| !it.inside.is_empty())
+        if !matches!(node.inner.seat.application, Application::Inside(_))
+            && let Some(work) = node.inner.seat.work.as_mut().filter(|it| !it.inside.is_empty())
         {
             work.inside.clear();
-            node.ask(fx);
+            node.within(fx, |inner, hands| inner.seat.ask(hands));
         }
     }
 }
@@ -143,9 +149,9 @@ impl<P: Exclusive> Mistake<Locks<P>> for ReplacedLifeNotAwaited {
         let are_replaced = gone.iter().all(|&it| view.incarnation_of(it).is_some());
         if view.id > before
             && are_replaced
-            && let Some(work) = &mut node.work
+            && let Some(current) = &mut node.current
         {
-            work.is_early = false;
+            current.is_early = false;
             node.enter(fx);
         }
     }

@@ -2,7 +2,8 @@
 
 use vorrang_protocol::NodeId;
 
-use super::{Exclusive, Lease, Locks, NodeFactory, OnViews, ViewLayer};
+use super::seat::Seat;
+use super::{Exclusive, Lease, Locks, NodeFactory, OnViews, OneLock, ViewLayer};
 use crate::group::detecting::Detecting;
 use crate::group::forgetful::Founding;
 use crate::group::views::Views;
@@ -42,7 +43,6 @@ fn joining<P: Exclusive>(
     anew: NodeFactory<P>,
     lease: Option<Lease>,
 ) -> OnViews<P> {
-    let views = views.without_state();
-    let locks = Locks { views, lease, ..Locks::new(me, setup.group, &[me], anew) };
-    Detecting::new(me, setup, locks)
+    let locks = Locks::over(me, views, OneLock { anew, seat: Seat::new() });
+    Detecting::new(me, setup, locks.with_lease(lease))
 }

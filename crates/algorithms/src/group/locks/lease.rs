@@ -25,21 +25,25 @@
 //! [`FencingToken`](crate::mutex::FencingToken)). **Costs** 2(N − 1) messages to and from all N
 //! nodes in every period while a node is inside, and after the crash of a member a wait, since it
 //! might have been inside and might not be down.
+//!
+//! **Grace.** Work under a lock may take time to be stopped. With a [grace](Lease::with_grace)
+//! those inside are warned so long before a lease ends that was not renewed, and meanwhile the
+//! member lets nobody else in by it. A renewal that comes after all takes the warning back.
 
 use core::time::Duration;
 
 use vorrang_protocol::{Delay, Effects, NodeId, NodeSet, NodeState};
 
+use super::in_views::{Current, Ended, InViews, Inner};
 use super::message::{Message, Timer, Word};
-use super::{Application, Exclusive, Locks};
 use crate::group::view::is_primary;
-use crate::mutex::Notice;
 
 /// How long leases are.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Lease {
     length: Duration,
     wait: Duration,
+    grace: Duration,
 }
 
 impl Lease {
@@ -54,7 +58,20 @@ impl Lease {
         // Rounded up.
         let wait =
             length.saturating_mul(fast).saturating_add(Duration::from_nanos(slow as u64 - 1));
-        Self { length, wait: Duration::from_nanos((wait.as_nanos() / slow as u128) as u64) }
+        let wait = Duration::from_nanos((wait.as_nanos() / slow as u128) as u64);
+        Self { length, wait, grace: Duration::ZERO }
+    }
+
+    /// The same, and those inside are warned so long before a lease ends that was not renewed: for
+    /// work that takes time to be stopped. From then on nobody else is let in by it either.
+    ///
+    /// # Panics
+    ///
+    /// If nothing of a lease is left before.
+    #[must_use]
+    pub const fn with_grace(self, grace: Duration) -> Self {
+        assert!(grace.as_nanos() < self.length.as_nanos(), "a lease is longer than its grace");
+        Self { grace, ..self }
     }
 
     /// How long the next view waits for those who were left behind.
@@ -74,9 +91,17 @@ pub(super) struct LeaseState {
     answered: NodeSet,
     /// The question that its lease began with, if it has one.
     pub(super) valid: Option<u32>,
+    /// The last question from which on so much time has passed that a lease which began with it
+    /// ends soon.
+    risk: Option<u32>,
 }
 
 impl LeaseState {
+    /// Whether it has a lease that does not end soon.
+    pub(super) fn is_safe(&self) -> bool {
+        self.valid.is_some_and(|valid| self.risk < Some(valid))
+    }
+
     /// As it is shown.
     pub(super) fn state(&self) -> NodeState {
         NodeState::new()
@@ -84,23 +109,29 @@ impl LeaseState {
             .with("open", self.is_open)
             .with("answered", &self.answered)
             .with("valid since", self.valid)
+            .with("at risk", self.risk)
     }
 }
 
-impl<P: Exclusive> Locks<P> {
+impl<A: Inner> InViews<A> {
     /// Whether it must prove that it belongs to the view.
     fn needs_lease(&self) -> bool {
-        let Some(work) = self.work.as_ref().filter(|_| self.lease.is_some()) else { return false };
-        work.is_granted || matches!(self.application, Application::Inside(_))
+        self.lease.is_some() && self.current.is_some() && self.inner.needs_lease()
     }
 
     /// Asks whether the others are there. If it is answered, a lease began now.
     pub(super) fn renew(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(Lease { length, .. }) = self.lease else { return };
+        let Some(Lease { length, grace, .. }) = self.lease else { return };
         self.tenure.round += 1;
         self.tenure.is_open = true;
         self.tenure.answered.clear();
         fx.set_timer(Timer::Lease(self.tenure.round), Delay::exactly(length));
+        if !grace.is_zero() {
+            fx.set_timer(
+                Timer::Risk(self.tenure.round),
+                Delay::exactly(length.saturating_sub(grace)),
+            );
+        }
         self.ask_the_others(fx);
         // It may have voted for the next view while its own has not ended.
         if self.views.vouches_for(self.view()) {
@@ -109,10 +140,10 @@ impl<P: Exclusive> Locks<P> {
     }
 
     fn ask_the_others(&self, fx: &mut impl Effects<Self>) {
-        let Some(work) = &self.work else { return };
+        let Some(Current { view, .. }) = self.current else { return };
         let LeaseState { round, answered, .. } = &self.tenure;
         let silent = |it: &NodeId| *it != self.me && !answered.contains(*it);
-        let (view, clock) = (work.view, self.clock.now());
+        let clock = self.clock.now();
         let others = self.views.voters().into_iter().filter(silent);
         fx.broadcast(others, Message::Within { view, clock, word: Word::AreYouThere(*round) });
     }
@@ -139,23 +170,41 @@ impl<P: Exclusive> Locks<P> {
         }
         self.tenure.answered.insert(from);
         if is_primary(&self.views.voters(), &self.tenure.answered) {
+            let was_at_risk = self.is_at_risk();
             self.tenure.is_open = false;
             self.tenure.answered.clear();
             if let Some(before) = self.tenure.valid.replace(round) {
                 fx.cancel_timer(Timer::Lease(before));
+                fx.cancel_timer(Timer::Risk(before));
             }
+            self.tell_risk(was_at_risk, fx);
             self.enter(fx);
         }
+    }
+
+    /// Whether it has a lease that ends soon.
+    fn is_at_risk(&self) -> bool {
+        self.tenure.valid.is_some() && !self.tenure.is_safe()
+    }
+
+    fn tell_risk(&mut self, was_so: bool, fx: &mut impl Effects<Self>) {
+        let is_so = self.is_at_risk();
+        if is_so != was_so {
+            self.within(fx, |inner, hands| inner.risk(is_so, hands));
+        }
+    }
+
+    pub(super) fn on_risk(&mut self, round: u32, fx: &mut impl Effects<Self>) {
+        let was_at_risk = self.is_at_risk();
+        self.tenure.risk = self.tenure.risk.max(Some(round));
+        self.tell_risk(was_at_risk, fx);
+        self.keep_lease(fx);
     }
 
     pub(super) fn on_lease_over(&mut self, round: u32, fx: &mut impl Effects<Self>) {
         if self.tenure.valid == Some(round) {
             self.tenure.valid = None;
-            if matches!(self.application, Application::Inside(_)) {
-                self.application = Application::Evicted;
-                fx.notify(Notice::Evicted);
-                self.release(fx);
-            }
+            self.within(fx, |inner, hands| inner.lose(Ended::LeaseOver, hands));
         } else if self.tenure.is_open && self.tenure.round == round {
             self.tenure.is_open = false;
             self.tenure.answered.clear();
@@ -165,10 +214,8 @@ impl<P: Exclusive> Locks<P> {
 
     /// In a new view: waits for those who may not know that they were left behind.
     pub(super) fn wait_for_the_left_behind(&self, fx: &mut impl Effects<Self>) {
-        if let (Some(work), Some(lease)) = (&self.work, self.lease)
-            && work.is_early
-        {
-            fx.set_timer(Timer::Over(work.view), Delay::exactly(lease.wait));
+        if let (Some(Current { view, is_early: true }), Some(lease)) = (self.current, self.lease) {
+            fx.set_timer(Timer::Over(view), Delay::exactly(lease.wait));
         }
     }
 }
@@ -181,7 +228,8 @@ mod tests {
 
     use super::*;
     use crate::group::input::Input;
-    use crate::group::locks::NodeFactory;
+    use crate::group::locks::seat::Application;
+    use crate::group::locks::{Locks, NodeFactory};
     use crate::mutex::ricart_agrawala::RicartAgrawala;
     use crate::mutex::{Claim, Command};
 
@@ -199,7 +247,7 @@ mod tests {
             let lease = Some(Lease::new(Duration::from_millis(20), 0));
             let node = |id| {
                 let anew = NodeFactory::new(RicartAgrawala::new);
-                Locks { lease, ..Locks::new(id, universe, &founders, anew) }
+                Locks::new(id, universe, &founders, anew).with_lease(lease)
             };
             let mut stage =
                 Self { nodes: universe.members().map(node).collect(), flight: Vec::new() };
@@ -243,7 +291,7 @@ mod tests {
         let mut stage = Stage::new();
         stage.command(0, Input::Ask(Command::Acquire(Claim::Exclusive)));
         stage.deliver(|_, _, _| true);
-        assert_eq!(stage.nodes[0].application, Application::Inside(Claim::Exclusive));
+        assert_eq!(stage.nodes[0].inner.seat.application, Application::Inside(Claim::Exclusive));
         stage.command(0, Input::Suspect(NodeId(2)));
         stage.deliver(|_, _, _| true);
         assert_eq!(stage.nodes.iter().map(Locks::view).collect::<Vec<_>>(), [2, 2, 2]);

@@ -169,6 +169,8 @@ pub enum Timer<T> {
     Lock(u64, T),
     /// A lease that began with the question of this number is over.
     Lease(u32),
+    /// It is over soon.
+    Risk(u32),
     /// The time by which leases of members evicted before this view are over.
     Over(u64),
 }

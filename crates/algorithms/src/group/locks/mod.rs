@@ -62,41 +62,35 @@
 //! that are made should have [channels](crate::layer::Reliable) of their own. An algorithm whose
 //! last node [only serves](crate::mutex::card::Terms) must let it compete.
 
-mod asking;
-mod begin;
 mod effects;
 pub mod flaws;
 mod forgetful;
+pub mod in_views;
 mod lease;
 pub mod message;
 pub mod rebuild;
-mod shown;
+pub(in crate::group) mod seat;
 pub mod spec;
 mod values;
 
-use alloc::collections::BTreeMap;
-use alloc::sync::Arc;
-use alloc::vec::Vec;
-use core::marker::PhantomData;
+use core::num::NonZeroU32;
 
-use serde::{Deserializer, Serializer};
 use vorrang_protocol::{
-    Effects, Group, GroupHealth, GroupView, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
+    Delay, Effects, Group, Never, NodeId, NodeState, Outbox, Protocol, Refused,
 };
 
-use self::effects::{Among, ViewLayerEffects};
+pub use self::effects::{Hands, SeatEffects};
 pub use self::forgetful::{with_memory, without_memory};
+use self::in_views::{Ended, InViews, Inner, OfMember, ViewLayerOf};
 pub use self::lease::Lease;
-use self::lease::LeaseState;
-use self::message::{Message, Timer, Word};
+use self::message::Word;
+use self::seat::{Application, Seat, Stance};
 pub use self::values::{ApplicationState, NodeFactory};
 use super::detecting::Detecting;
-use super::input::Input;
 use super::message::Install;
-use super::synod::Synod;
-use super::views::{Ask, Told, Views};
-use crate::clock::Clock;
-use crate::mutex::{Claim, Command, FencingToken, Notice};
+use super::views::Views;
+use crate::mutex::{ALREADY_INSIDE, ALREADY_WAITING, NOT_INSIDE};
+use crate::mutex::{Command, FencingToken, Notice};
 use crate::setup::Setup;
 
 /// The whole stack: a lock that can be used as any other, with its own failure detector.
@@ -117,70 +111,20 @@ pub fn on_views<P: Exclusive>(
     lease: Option<Lease>,
 ) -> OnViews<P> {
     let locks = Locks::new(me, setup.group, founders, anew);
-    Detecting::new(me, setup, Locks { lease, tells_views: true, ..locks })
+    Detecting::new(me, setup, locks.with_lease(lease).telling_views())
 }
 
 /// The machine below.
-pub type ViewLayer = Views<Never, ApplicationState, Synod<Install<Never, ApplicationState>>>;
+pub type ViewLayer = ViewLayerOf<ApplicationState>;
 
-/// Its messages.
-type Letter<P> = Message<<ViewLayer as Protocol>::Message, <P as Protocol>::Message>;
+/// One node: a member of a group that has one lock.
+pub type Locks<P> = InViews<OneLock<P>>;
 
-/// One node.
+/// One lock inside views.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Locks<P: Protocol> {
-    me: NodeId,
+pub struct OneLock<P> {
     anew: NodeFactory<P>,
-    views: ViewLayer,
-    lease: Option<Lease>,
-    /// Whether its application is told of views.
-    tells_views: bool,
-    tenure: LeaseState,
-    application: Application,
-    /// Counts entries.
-    clock: Clock,
-    /// The algorithm, while there is a view and it has not been told to end.
-    work: Option<Work<P>>,
-    /// Messages of views that it does not know yet, by view, in the order of arrival.
-    early: BTreeMap<u64, Vec<Heard<P>>>,
-}
-
-/// A message and its sender.
-type Heard<P> = (NodeId, Word<<P as Protocol>::Message>);
-
-/// The state of the application.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Application {
-    Outside,
-    Waits {
-        claim: Claim,
-        since: u64,
-    },
-    Inside(Claim),
-    /// It was told that it is inside no more, and has not said that it has left.
-    Evicted,
-}
-
-/// The algorithm in a view.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Work<P> {
-    view: u64,
-    /// The members, as the algorithm numbers them.
-    members: Arc<[NodeId]>,
-    node: P,
-    /// The members that were inside when the view began, and have not reported that they have left.
-    inside: NodeSet,
-    /// Whether an evicted member may not know it yet: then no member enters.
-    is_early: bool,
-    /// Whether the algorithm has let the application in, and it waits for a lease.
-    is_granted: bool,
-}
-
-impl<P> Work<P> {
-    fn place(&self, node: NodeId) -> Option<NodeId> {
-        let place = self.members.iter().position(|&it| it == node)?;
-        Some(NodeId(place as u32))
-    }
+    seat: Seat<P>,
 }
 
 /// An algorithm for mutual exclusion.
@@ -195,283 +139,131 @@ impl<P: Exclusive> Locks<P> {
     ///
     /// As [`Views::new`].
     pub fn new(me: NodeId, universe: Group, founders: &[NodeId], anew: NodeFactory<P>) -> Self {
-        Self {
-            me,
-            anew,
-            views: Views::new(me, universe, founders).without_state(),
-            lease: None,
-            tells_views: false,
-            tenure: LeaseState::default(),
-            application: Application::Outside,
-            clock: Clock::default(),
-            work: None,
-            early: BTreeMap::new(),
-        }
-    }
-
-    /// The number of the newest view that it knows.
-    const fn view(&self) -> u64 {
-        self.views.view().id
-    }
-
-    fn standing(&self) -> ApplicationState {
-        let (waits_since, is_inside, claim) = match self.application {
-            Application::Outside | Application::Evicted => (None, false, Claim::default()),
-            Application::Waits { since, claim } => (Some(since), false, claim),
-            Application::Inside(claim) => (None, true, claim),
-        };
-        let is_early = self.work.as_ref().is_some_and(|work| work.is_early);
-        ApplicationState { waits_since, is_inside, claim, is_early, clock: self.clock.now() }
-    }
-
-    /// Lets the machine below act, and does what it says until it has nothing more to say.
-    fn below<E: Effects<Self>, T>(
-        &mut self,
-        fx: &mut E,
-        act: impl FnOnce(&mut ViewLayer, &mut ViewLayerEffects<'_, P, E>) -> T,
-    ) -> T {
-        let mut told = Vec::new();
-        let done =
-            act(&mut self.views, &mut ViewLayerEffects { fx, told: &mut told, of: PhantomData });
-        while !told.is_empty() {
-            for it in core::mem::take(&mut told) {
-                match it {
-                    Told::Block => {
-                        // From here on this node does not enter: notices of the algorithm come too
-                        // late.
-                        let ok = Input::Ask(Ask::BlockOk(self.standing()));
-                        self.work = None;
-                        let beneath =
-                            &mut ViewLayerEffects { fx, told: &mut told, of: PhantomData };
-                        self.views.on_command(ok, beneath).expect("it was told to block");
-                    }
-                    Told::Deliver(entry) => match entry.payload {},
-                    Told::Installed { install, .. } => self.begin(&install, fx),
-                    Told::Out => self.evict(fx),
-                }
-            }
-        }
-        done
-    }
-
-    fn evict(&mut self, fx: &mut impl Effects<Self>) {
-        self.work = None;
-        if matches!(self.application, Application::Inside(_)) {
-            self.application = Application::Evicted;
-            fx.notify(Notice::Evicted);
-        }
-    }
-
-    /// Asks for the application, if it waits and no member is inside from the last view.
-    fn ask(&mut self, fx: &mut impl Effects<Self>) {
-        let Application::Waits { claim, .. } = self.application else { return };
-        if self.work.as_ref().is_some_and(|work| work.inside.is_empty()) {
-            // A node that is outside may ask. One that messages of a broken member have led astray
-            // may refuse; the next view makes another.
-            self.on_work(fx, |node, among| {
-                let _ = node.on_command(Command::Acquire(claim), among);
-            });
-        }
-    }
-
-    /// A member that was inside when the view began has left. If it was this node, it tells the
-    /// others.
-    fn leaves(&mut self, who: NodeId, fx: &mut impl Effects<Self>) {
-        let Some(work) = self.work.as_mut() else { return };
-        if !work.inside.remove(who) {
-            return;
-        }
-        let is_free = work.inside.is_empty();
-        if who == self.me {
-            let (view, clock) = (work.view, self.clock.now());
-            let others = work.members.iter().copied().filter(|&it| it != who);
-            fx.broadcast(others, Message::Within { view, clock, word: Word::Left });
-        }
-        if is_free {
-            self.ask(fx);
-        }
-    }
-
-    /// Lets the algorithm act, if it goes on, and the application enter if it says so.
-    fn on_work<E: Effects<Self>>(
-        &mut self,
-        fx: &mut E,
-        act: impl FnOnce(&mut P, &mut Among<'_, E>),
-    ) {
-        let Some(work) = &mut self.work else { return };
-        let (view, clock) = (work.view, self.clock.now());
-        let mut among = Among { fx, view, clock, members: &work.members, has_entered: false };
-        act(&mut work.node, &mut among);
-        if among.has_entered && matches!(self.application, Application::Waits { .. }) {
-            work.is_granted = true;
-            self.enter(fx);
-        }
-    }
-
-    /// Lets the application enter, if the algorithm lets it and it has a lease, if it needs one.
-    fn enter(&mut self, fx: &mut impl Effects<Self>) {
-        let Some(work) = self.work.as_mut().filter(|it| it.is_granted && !it.is_early) else {
-            return;
-        };
-        let Application::Waits { claim, .. } = self.application else { return };
-        if self.lease.is_some() && self.tenure.valid.is_none() {
-            return self.keep_lease(fx);
-        }
-        work.is_granted = false;
-        let (view, clock) = (work.view, self.clock.tick());
-        self.application = Application::Inside(claim);
-        fx.notify(Notice::EnteredAs(FencingToken { view, clock }));
-    }
-
-    /// The application is inside no more, as far as the algorithm is concerned.
-    fn release(&mut self, fx: &mut impl Effects<Self>) {
-        let was_before = self.work.as_ref().is_some_and(|it| it.inside.contains(self.me));
-        if was_before {
-            return self.leaves(self.me, fx);
-        }
-        // As with asking.
-        self.on_work(fx, |node, among| {
-            let _ = node.on_command(Command::Release, among);
-        });
-    }
-
-    /// Something of the view that this node is in.
-    fn on_word(&mut self, from: NodeId, said: Word<P::Message>, fx: &mut impl Effects<Self>) {
-        let Some(work) = &self.work else { return };
-        let Some(place) = work.place(from) else { return };
-        match said {
-            Word::Lock(message) => {
-                self.on_work(fx, |node, among| node.on_message(place, message, among));
-            }
-            Word::Left => self.leaves(from, fx),
-            // These are said by those who are in no view, too.
-            Word::AreYouThere(_) | Word::IAmThere(_) => {}
-            Word::HaveYouLeft if work.inside.contains(self.me) => {}
-            Word::HaveYouLeft => {
-                let (view, clock) = (work.view, self.clock.now());
-                fx.send(from, Message::Within { view, clock, word: Word::Left });
-            }
-        }
-    }
-
-    /// The message may be lost.
-    fn beat(&self, fx: &mut impl Effects<Self>) {
-        let Some(work) = &self.work else { return };
-        let (view, clock) = (work.view, self.clock.now());
-        let others = work.inside.iter().filter(|&it| it != self.me);
-        fx.broadcast(others, Message::Within { view, clock, word: Word::HaveYouLeft });
+        let views = Views::new(me, universe, founders);
+        Self::over(me, views, OneLock { anew, seat: Seat::new() })
     }
 }
 
-impl<P: Exclusive> Protocol for Locks<P> {
-    type Message = Letter<P>;
-    type Timer = Timer<P::Timer>;
-    type Command = Input<Command>;
+impl<P: Exclusive> Inner for OneLock<P> {
+    type Command = Command;
     type Notice = Notice;
+    type Message = P::Message;
+    type Timer = P::Timer;
+    type Report = ApplicationState;
 
-    /// A node that has not founded the group joins.
-    fn on_start(&mut self, fx: &mut impl Effects<Self>) {
-        self.below(fx, |views, beneath| {
-            views.on_start(beneath);
-            if !views.is_inside() {
-                let joined = views.on_command(Input::Ask(Ask::Join), beneath);
-                joined.expect("a node that is not in may join");
-            }
-        });
-    }
-
-    fn on_command(
+    fn on_command<E: Effects<Locks<P>>>(
         &mut self,
-        command: Input<Command>,
-        fx: &mut impl Effects<Self>,
+        command: Command,
+        hands: &mut Hands<'_, Self, E>,
     ) -> Result<(), Refused> {
-        let below = match command {
-            Input::Ask(command) => return self.on_ask(command, fx),
-            Input::Suspect(node) => Input::Suspect(node),
-            Input::Trust(node) => Input::Trust(node),
-            Input::Beat => {
-                self.beat(fx);
-                self.keep_lease(fx);
-                Input::Beat
+        match (command, self.seat.application) {
+            (Command::Acquire(claim), Application::Outside | Application::Evicted) => {
+                // A claim that the algorithm does not grant is refused by any of its nodes.
+                let mut any = self.anew.node(NodeId(0), Group::of(1));
+                any.on_command(command, &mut Outbox::default())?;
+                self.seat.acquire(claim, hands);
             }
+            (Command::Release, Application::Inside(_)) => {
+                self.seat.leave(Application::Outside, hands);
+            }
+            (Command::Release, Application::Evicted) => {
+                self.seat.application = Application::Outside;
+            }
+            (Command::Acquire(_), Application::Waits { .. }) => return Err(ALREADY_WAITING),
+            (Command::Acquire(_), Application::Inside(_)) => return Err(ALREADY_INSIDE),
+            (Command::Release, Application::Outside | Application::Waits { .. }) => {
+                return Err(NOT_INSIDE);
+            }
+        }
+        Ok(())
+    }
+
+    fn stop(&mut self, OfMember { is_early, clock }: OfMember) -> ApplicationState {
+        self.seat.stop();
+        let Stance { waits_since, is_inside, claim } = self.seat.stance();
+        ApplicationState { waits_since, is_inside, claim, is_early, clock }
+    }
+
+    fn begin<E: Effects<Locks<P>>>(
+        &mut self,
+        install: &Install<Never, ApplicationState>,
+        hands: &mut Hands<'_, Self, E>,
+    ) {
+        let standing = |node: NodeId| {
+            let info = install.infos.iter().find(|it| it.of == node)?;
+            let ApplicationState { waits_since, is_inside, claim, .. } = info.info;
+            Some(Stance { waits_since, is_inside, claim })
         };
-        self.below(fx, |views, beneath| views.on_command(below, beneath))
+        self.seat.begin(&self.anew, install.view.nodes().collect(), standing, hands);
     }
 
-    fn on_message(&mut self, from: NodeId, message: Letter<P>, fx: &mut impl Effects<Self>) {
-        match message {
-            Message::Views(message) => {
-                self.below(fx, |views, beneath| views.on_message(from, message, beneath));
-            }
-            Message::Within { view, word: Word::AreYouThere(round), .. } => {
-                self.vouch(from, view, round, fx);
-            }
-            Message::Within { view, word: Word::IAmThere(round), .. } => {
-                if self.work.as_ref().is_some_and(|work| work.view == view) {
-                    self.on_there(from, round, fx);
-                }
-            }
-            Message::Within { view, clock, word } => {
-                let now = self.view();
-                if view > now {
-                    self.early.entry(view).or_default().push((from, word));
-                    // It is in no entry before that view begins.
-                    self.clock.witness(clock);
-                } else if self.work.as_ref().is_some_and(|work| work.view == view) {
-                    self.clock.witness(clock);
-                    self.on_word(from, word, fx);
-                }
-            }
+    fn on_word<E: Effects<Locks<P>>>(
+        &mut self,
+        from: NodeId,
+        word: Word<P::Message>,
+        hands: &mut Hands<'_, Self, E>,
+    ) {
+        self.seat.on_word(from, word, hands);
+    }
+
+    fn on_timer<E: Effects<Locks<P>>>(&mut self, timer: P::Timer, hands: &mut Hands<'_, Self, E>) {
+        self.seat.on_work(hands, |node, among| node.on_timer(timer, among));
+    }
+
+    fn enter<E: Effects<Locks<P>>>(&mut self, hands: &mut Hands<'_, Self, E>) {
+        self.seat.enter(hands);
+    }
+
+    fn lose<E: Effects<Locks<P>>>(&mut self, _: Ended, hands: &mut Hands<'_, Self, E>) {
+        if matches!(self.seat.application, Application::Inside(_)) {
+            hands.notify(Notice::Evicted);
+            self.seat.leave(Application::Evicted, hands);
         }
     }
 
-    fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
-        let is_now = |view: u64| self.work.as_ref().is_some_and(|work| work.view == view);
-        match timer {
-            Timer::Lock(view, timer) if is_now(view) => {
-                self.on_work(fx, |node, among| node.on_timer(timer, among));
-            }
-            Timer::Over(view) if is_now(view) => {
-                if let Some(work) = &mut self.work {
-                    work.is_early = false;
-                }
-                self.enter(fx);
-            }
-            Timer::Lease(round) => self.on_lease_over(round, fx),
-            Timer::Lock(..) | Timer::Over(_) => {}
-        }
+    fn beat<E: Effects<Locks<P>>>(&mut self, hands: &mut Hands<'_, Self, E>) {
+        self.seat.beat(hands);
     }
 
-    fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
-        self.below(fx, |views, beneath| views.on_restart(beneath));
+    fn needs_lease(&self) -> bool {
+        self.seat.needs_lease()
+    }
+
+    fn of_view(number: u64, members: u32) -> Notice {
+        Notice::View { number, members }
     }
 
     fn state(&self) -> NodeState {
-        self.shown()
+        self.seat.shown()
     }
+}
 
-    fn group_view(&self) -> Option<GroupView> {
-        Some(self.views.group_view())
+impl<P: Exclusive, E: Effects<Locks<P>>> SeatEffects<P> for Hands<'_, OneLock<P>, E> {
+    fn me(&self) -> NodeId {
+        Hands::me(self)
     }
-
-    fn group_health(&self) -> Option<GroupHealth> {
-        Some(self.views.health())
+    fn now(&self) -> u64 {
+        Hands::now(self)
     }
-
-    fn lease(&self) -> Option<Self::Timer> {
-        self.lease.and(self.tenure.valid).map(Timer::Lease)
+    fn token(&mut self) -> Option<FencingToken> {
+        Hands::token(self)
     }
-
-    fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.views.store(serializer)
+    fn say(&mut self, to: NodeId, word: Word<P::Message>) {
+        Hands::say(self, to, word);
     }
-
-    fn restore<'de, D: Deserializer<'de>>(self, stored: D) -> Result<Self, D::Error> {
-        Ok(Self { views: self.views.restore(stored)?, ..self })
+    fn say_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, word: Word<P::Message>) {
+        Hands::say_to_each(self, to, word);
     }
-
-    /// The application has crashed as well; views have larger numbers than before.
-    fn after_crash(&self, fresh: Self) -> Self {
-        Self { views: self.views.after_crash(fresh.views), ..fresh }
+    fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
+        Hands::set_timer(self, timer, delay);
+    }
+    fn cancel_timer(&mut self, timer: P::Timer) {
+        Hands::cancel_timer(self, timer);
+    }
+    fn entered(&mut self, token: FencingToken) {
+        self.notify(Notice::EnteredAs(token));
+    }
+    fn choose(&mut self, bound: NonZeroU32) -> u32 {
+        Hands::choose(self, bound)
     }
 }

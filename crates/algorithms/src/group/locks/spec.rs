@@ -22,10 +22,9 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use crate::group::fed::{self, Suspecting};
-use crate::group::view::{majority_side, unharmed};
+use crate::group::reach::Reach;
 use crate::mutex::spec::Admission;
 use crate::mutex::{Claim, Command, FencingToken, Notice};
-use crate::partition::Cuts;
 
 const EXCLUSION: &str = "exclusion";
 const FENCING: &str = "fencing";
@@ -37,42 +36,34 @@ pub struct Locked {
     nodes: Vec<Seen>,
     /// For every view the clock of the last entry.
     clocks: BTreeMap<u64, u64>,
-    cuts: Cuts,
+    reach: Reach,
     admission: Admission,
     /// Whether the detector may be wrong about a node inside.
     is_fenced: bool,
-    /// Whether the monitor sees suspicions. If not, they are assumed to be right eventually.
-    is_told: bool,
 }
 
 /// The history of a node that matters.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Seen {
-    is_up: bool,
     is_inside: bool,
     waits: bool,
     /// Its last claim.
     claim: Claim,
-    suspects: NodeSet,
 }
 
 impl Seen {
-    const fn new(is_up: bool) -> Self {
-        let (claim, suspects) = (Claim::Exclusive, NodeSet::EMPTY);
-        Self { is_up, is_inside: false, waits: false, claim, suspects }
-    }
+    const NEW: Self = Self { is_inside: false, waits: false, claim: Claim::Exclusive };
 }
 
 impl Locked {
     /// No request yet. All nodes have founded the group.
     pub fn new(group: Group) -> Self {
         Self {
-            nodes: vec![Seen::new(true); group.size() as usize],
+            nodes: vec![Seen::NEW; group.size() as usize],
             clocks: BTreeMap::new(),
-            cuts: Cuts::NONE,
+            reach: Reach::new(group),
             admission: Admission::One,
             is_fenced: false,
-            is_told: false,
         }
     }
 
@@ -116,7 +107,7 @@ impl Locked {
     fn obstacle(&self, at: NodeId) -> Option<NodeId> {
         let claim = self.nodes[at.index()].claim;
         let others = (0..).map(NodeId).zip(&self.nodes).filter(|(id, _)| *id != at);
-        let mut inside = others.filter(|(_, node)| node.is_up && node.is_inside);
+        let mut inside = others.filter(|(id, node)| node.is_inside && self.reach.is_up(*id));
         let obstacle = match self.admission {
             Admission::One => inside.next(),
             Admission::UpTo(k) => inside.nth(k.saturating_sub(1) as usize),
@@ -127,21 +118,10 @@ impl Locked {
 
     /// The nodes that wait, unless too few others are up.
     fn waiting(&self) -> Vec<NodeId> {
-        let all = || (0..self.nodes.len() as u32).map(NodeId);
         let seen = |id: NodeId| &self.nodes[id.index()];
-        let up: NodeSet = all().filter(|&it| seen(it).is_up).collect();
-        let Some(up) = majority_side(self.nodes.len(), &up, &self.cuts) else {
-            return Vec::new();
-        };
-        let is_right = |at: NodeId| {
-            all().all(|of| of == at || seen(at).suspects.contains(of) != up.contains(of))
-        };
-        let is_inside = |at: NodeId| seen(at).is_inside;
-        let Some(unharmed) = unharmed(self.nodes.len(), &up, &self.cuts) else {
-            return Vec::new();
-        };
-        let is_fine = !up.iter().any(is_inside) && (!self.is_told || up.iter().all(is_right));
-        if is_fine { unharmed.iter().filter(|&it| seen(it).waits).collect() } else { Vec::new() }
+        let served = self.reach.served().unwrap_or_default();
+        let is_taken = self.reach.up().any(|it| seen(it).is_inside);
+        if is_taken { Vec::new() } else { served.iter().filter(|&it| seen(it).waits).collect() }
     }
 }
 
@@ -185,22 +165,23 @@ impl Monitor for Locked {
         self.waiting().into_iter().map(|to| Obligation { to, property: PROGRESS }).collect()
     }
     fn on_crash(&mut self, at: NodeId) {
-        self.nodes[at.index()] = Seen::new(false);
+        self.nodes[at.index()] = Seen::NEW;
+        self.reach.on_crash(at);
     }
     fn on_restart(&mut self, at: NodeId) {
-        self.nodes[at.index()].is_up = true;
+        self.reach.on_restart(at);
     }
     fn on_cut(&mut self, sides: &[Vec<NodeId>]) {
-        self.cuts.on_cut(sides);
+        self.reach.cuts.on_cut(sides);
     }
     fn on_heal(&mut self, sides: &[Vec<NodeId>]) {
-        self.cuts.on_heal(sides);
+        self.reach.cuts.on_heal(sides);
     }
     fn on_link_cut(&mut self, from: NodeId, to: NodeId) {
-        self.cuts.on_link_cut(from, to);
+        self.reach.cuts.on_link_cut(from, to);
     }
     fn on_link_mended(&mut self, from: NodeId, to: NodeId) {
-        self.cuts.on_link_mended(from, to);
+        self.reach.cuts.on_link_mended(from, to);
     }
 }
 
@@ -210,13 +191,13 @@ pub type Fed = fed::Fed<Locked>;
 impl Fed {
     /// The monitor sees suspicions.
     pub fn new(locked: Locked) -> Self {
-        fed::Fed(Locked { is_told: true, ..locked })
+        fed::Fed(Locked { reach: locked.reach.told(), ..locked })
     }
 }
 
 impl Suspecting for Locked {
     fn suspects(&mut self, at: NodeId) -> &mut NodeSet {
-        &mut self.nodes[at.index()].suspects
+        self.reach.suspects(at)
     }
 }
 

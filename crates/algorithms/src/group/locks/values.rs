@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Group, NodeId};
 
 use super::Exclusive;
+use super::in_views::Report;
 use super::rebuild::{Rebuilt, Roster, rebuild};
 use crate::layer::Reliable;
 use crate::layer::reliable::{Peers, Retries};
@@ -26,6 +27,15 @@ pub struct ApplicationState {
     pub is_early: bool,
     /// The node's clock.
     pub clock: u64,
+}
+
+impl Report for ApplicationState {
+    fn is_early(&self) -> bool {
+        self.is_early
+    }
+    fn clock(&self) -> u64 {
+        self.clock
+    }
 }
 
 /// Makes the nodes of an algorithm among so many: the same for all nodes of a group.
