@@ -82,9 +82,11 @@ fn whoever_is_replaced_has_left_before_another_enters() {
 #[test]
 fn without_waiting_for_it_two_are_inside() {
     let flawed = explored(|node| Flawed::new(node, &ReplacedLifeNotAwaited));
-    let (what, _) = flawed.expect_err("it is wrong");
-    // The second process founds the group anew, and the first is still inside.
-    let second =
-        "fencing: node 1 enters with fencing token (1, 1), which is not the highest so far";
-    assert_eq!(what, second);
+    let (what, steps) = flawed.expect_err("it is wrong");
+    // The second process founds the group anew, and the first is still inside. Two of the shortest
+    // runs end in different ways, and which of them is found first is left to hashes.
+    let late = "fencing: node 1 enters with fencing token (1, 1), which is not the highest so far";
+    let beside = "exclusion: node 0 enters while node 1 is inside";
+    assert!([late, beside].contains(&what.as_str()), "{what}");
+    assert_eq!(steps, 11);
 }

@@ -58,9 +58,8 @@ impl Users {
         }
         let (text, want) = match orders.random.below(10) {
             0..=3 => ("a", Want::Exclusive),
-            4 => ("b", Want::Exclusive),
             5 | 6 if self.shares => ("a", Want::Shared),
-            5 | 6 => ("b", Want::Exclusive),
+            4..=6 => ("b", Want::Exclusive),
             7 | 8 => ("c", Want::PermitOf(2)),
             _ => ("d", Want::Lead(Value::new(&format!("{client} of {at}")).unwrap())),
         };
