@@ -162,7 +162,7 @@ impl<'a, A: Inner, E: Effects<InViews<A>>> Hands<'a, A, E> {
     }
 }
 
-/// What the [seat](super::seat::Seat) of one name can do.
+/// What the seat of one name can do.
 pub trait SeatEffects<P: Protocol> {
     /// The member.
     fn me(&self) -> NodeId;
