@@ -180,21 +180,32 @@ fn a_link_that_is_broken_in_one_direction_leaves_out_one() {
 }
 
 /// Each hears two others: there are no three that hear each other, and each of them says so.
+///
+/// On a busy machine one link may be missed a second before the others are, and three go on for
+/// that second: of these three two are a majority. Then it is tried again.
 #[test]
 fn where_no_majority_hears_each_other_every_member_says_so() {
-    let (mut nodes, wires) = five(&[]);
     let broken = [(0, 2), (0, 3), (1, 3), (1, 4), (2, 4)];
     let back = broken.map(|(one, other)| (other, one));
-    wires.cut(&[broken, back].concat());
-    let begun = Instant::now();
-    for node in &nodes {
-        let said = node.until_told("no majority of view ");
-        assert!(said.contains("heard here, and not by all others that are: "), "{said}");
+    for _ in 0..8 {
+        let (mut nodes, wires) = five(&[]);
+        wires.cut(&[broken, back].concat());
+        let begun = Instant::now();
+        let told = |node: &Node| node.until_told_one_of(&["no majority of view ", "view 1"]);
+        let said: Vec<String> = nodes.iter().map(told).collect();
+        if said.iter().any(|it| it.starts_with("view ")) {
+            continue;
+        }
+        assert!(begun.elapsed() < 3 * DETECTION, "{:?}", begun.elapsed());
+        for line in said {
+            assert!(line.contains("heard here, and not by all others that are: "), "{line}");
+        }
+        wires.mend();
+        nodes[4].say("acquire");
+        entered(&nodes[4]);
+        return;
     }
-    assert!(begun.elapsed() < 3 * DETECTION, "{:?}", begun.elapsed());
-    wires.mend();
-    nodes[4].say("acquire");
-    entered(&nodes[4]);
+    panic!("eight times the broken links were missed one after the other");
 }
 
 /// A holder is cut off, and its number is started elsewhere: until its lease is over, the first is

@@ -210,8 +210,11 @@ fn of_two_groups_that_meet_the_older_one_is_evicted_and_says_so() {
     // The other one may have been evicted by it before.
     let line = nodes[3].until_told("evicted: there were two groups");
     assert!(line.contains("to which this node belonged, is over"), "{line}");
-    for node in &nodes {
-        node.until_told("{0, 1, 2, 3, 4}");
+    // Which views a process tells of on the way, and in which order with the above, depends on how
+    // much of a busy machine it gets.
+    let begun = Instant::now();
+    while nodes.iter_mut().any(|node| status(node)["members"] != Value::from(vec![0, 1, 2, 3, 4])) {
+        assert!(begun.elapsed() < PATIENCE, "{}", status(&mut nodes[3]));
     }
     nodes[3].say("release");
     assert!(nodes[3].hear().starts_with("nothing to release: the lock was lost "));

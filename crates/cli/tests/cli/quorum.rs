@@ -277,13 +277,16 @@ fn what_gets_stuck_is_reported_as_such() {
     );
 }
 
-/// What is broken there is no order of messages but the load, and that is as real over TCP.
+/// What is broken there is no order of messages but the load, and that is as real over TCP. How
+/// likely a deadlock is depends on the machine: of runs in one process, one in ten gets through.
 #[test]
 fn a_deadlock_over_a_real_network_is_found_and_ends_the_run() {
     let line = "run maekawa-basic --net --nodes 13 --entries 20000 --break-assumptions";
-    for more in [" --load heavy", " --load burst --processes"] {
-        let (code, found) = asked(&words(&format!("{line}{more}")));
-        assert_eq!((code, &found["safe"], &found["quiescent"]), (1, &json!(true), &json!(false)));
+    for more in ["--load heavy", "--load burst --processes"] {
+        let mut runs = (1..=8).map(|seed| asked(&words(&format!("{line} {more} --seed {seed}"))));
+        let stuck = runs.find(|(_, found)| found["quiescent"] == json!(false));
+        let (code, found) = stuck.unwrap_or_else(|| panic!("eight runs {more} without a deadlock"));
+        assert_eq!((code, &found["safe"]), (1, &json!(true)), "{found:#}");
         assert!(found["violation"].as_str().is_some_and(|it| it.starts_with("progress: ")));
         assert!(found["entries"].as_u64() < Some(20_000), "{found:#}");
     }

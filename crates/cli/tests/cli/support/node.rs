@@ -50,14 +50,19 @@ impl Node {
 
     /// Reads lines on standard error up to one that has this in it.
     pub(crate) fn until_told(&self, words: &str) -> String {
+        self.until_told_one_of(&[words])
+    }
+
+    /// Reads lines on standard error up to one that has one of these in it.
+    pub(crate) fn until_told_one_of(&self, words: &[&str]) -> String {
         let (mut read, begun) = (Vec::new(), Instant::now());
         loop {
             let line = self.err.recv_timeout(PATIENCE).ok();
             // A process may go on talking for ever.
             let line = line.filter(|_| begun.elapsed() < 3 * PATIENCE);
-            let line = line.unwrap_or_else(|| panic!("no '{words}' among {read:#?}"));
+            let line = line.unwrap_or_else(|| panic!("none of {words:?} among {read:#?}"));
             assert!(!line.contains("panicked"), "{line}");
-            if line.contains(words) {
+            if words.iter().any(|it| line.contains(it)) {
                 return line;
             }
             read.push(line);
