@@ -152,9 +152,13 @@ fn a_hand_over_within_a_view_writes_nothing() {
     nodes[0].say("acquire");
     entered(&nodes[0]);
     leave(&mut nodes[0]);
-    // A file that is written anew is another one.
-    let file = |id: usize| fs::metadata(members.data(id).join("state")).expect("it is there").ino();
-    let before: Vec<u64> = (0..3).map(file).collect();
+    // A file that is written anew is another one, and a later one: the third may have the number of
+    // the first.
+    let file = |id: usize| {
+        let told = fs::metadata(members.data(id).join("state")).expect("it is there");
+        (told.ino(), told.modified().expect("when it was written"))
+    };
+    let before: Vec<_> = (0..3).map(file).collect();
     for round in 0..30 {
         let node = &mut nodes[round % 3];
         node.say("acquire");
