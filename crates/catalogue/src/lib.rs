@@ -38,7 +38,7 @@ use vorrang_algorithms::registry::{self, Listed, Register};
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_algorithms::wave::Wave;
 use vorrang_erased::{AnyNode, AnyPopulation, Fresh, Population};
-use vorrang_protocol::{Guard, Invariant, Message as _, Never, Protocol, Situation};
+use vorrang_protocol::{Guard, Invariant, Message as _, Never, Protocol};
 
 use self::channels::{Channels, over_channels};
 pub use self::nodes::{Kinds, Nodes};
@@ -188,10 +188,7 @@ fn correct<P: Protocol>(node: P) -> AnyNode<P::Command, P::Notice> {
 fn guard_of_correct<P: Protocol>(
     invariant: &Invariant<P>,
 ) -> Guard<AnyNode<P::Command, P::Notice>> {
-    let Invariant { name, holds } = *invariant;
-    AnyNode::guard_of(Guard::new(name, move |at: &Situation<'_, Flawed<P>>| {
-        holds(&at.within(Flawed::node, Some))
-    }))
+    AnyNode::guard_inside(invariant, Flawed::<P>::node)
 }
 
 impl<Q: Problem> fmt::Debug for Entry<Q> {

@@ -9,14 +9,13 @@ use std::any::Any;
 use std::fmt::{self, Debug};
 use std::hash::{Hash, Hasher};
 use std::num::NonZeroU32;
-use std::slice;
 
 use serde::de::Error as _;
 use serde::{Deserialize as _, Deserializer, Serialize, Serializer};
 use serde_json::Value as Json;
 use vorrang_protocol::{
     CounterVisitor, Data, Delay, DynEffects, Effects, Event, GroupHealth, GroupView, Guard,
-    Invariant, Message as _, NodeId, NodeState, Protocol, Refused,
+    Invariant, Message, NodeId, NodeState, Protocol, Refused,
 };
 
 use crate::message::{Appender, ErasedValue, flattened};
@@ -93,12 +92,24 @@ impl<C: Data, N: Data> AnyNode<C, N> {
     where
         P: Protocol<Command = C, Notice = N>,
     {
-        Guard::new(guard.name(), move |at| {
-            let typed = at.within(
-                |node: &Self| node.downcast_ref().expect(ONE_TYPE),
-                |message: &AnyMessage| Some(message.downcast_ref().expect(ONE_TYPE)),
-            );
-            typed.judge(slice::from_ref(&guard)).map_err(|violation| violation.what)
+        Guard::new(guard.name(), move |at| guard.judge(&at.within(typed::<P, C, N>, typed_message)))
+    }
+
+    /// An invariant of what is inside such nodes and has the same messages.
+    ///
+    /// # Panics
+    ///
+    /// As [`guard`](Self::guard).
+    pub fn guard_inside<P, Inner>(
+        &Invariant { name, holds }: &Invariant<Inner>,
+        inside: fn(&P) -> &Inner,
+    ) -> Guard<Self>
+    where
+        P: Protocol<Command = C, Notice = N, Message = Inner::Message>,
+        Inner: Protocol,
+    {
+        Guard::new(name, move |at| {
+            holds(&at.within(|node| inside(typed::<P, C, N>(node)), typed_message))
         })
     }
 
@@ -108,6 +119,14 @@ impl<C: Data, N: Data> AnyNode<C, N> {
 }
 
 const ONE_TYPE: &str = "the nodes of a group are of one type";
+
+fn typed<P: Protocol<Command = C, Notice = N>, C: Data, N: Data>(node: &AnyNode<C, N>) -> &P {
+    node.downcast_ref().expect(ONE_TYPE)
+}
+
+fn typed_message<M: Message>(message: &AnyMessage) -> Option<&M> {
+    Some(message.downcast_ref().expect(ONE_TYPE))
+}
 
 impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
     type Message = AnyMessage;
