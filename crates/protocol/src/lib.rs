@@ -76,6 +76,7 @@ mod needs;
 mod node;
 mod node_state;
 mod protocol;
+mod sorted;
 mod transition;
 mod turn;
 
@@ -93,5 +94,6 @@ pub use needs::{Needs, Prospect};
 pub use node::{Group, NodeId, NodeSet, Order};
 pub use node_state::{NodeState, StateValue};
 pub use protocol::{Data, Effects, Event, Message, Never, Protocol, Refused};
+pub use sorted::{SortedMap, SortedSet};
 pub use transition::{Occurrence, Prefix, Transition};
 pub use turn::{Step, Turn};

@@ -47,13 +47,14 @@
 //! The published estimators of arrival times (Chen, Toueg and Aguilera, 2002) need a clock, which
 //! a node here has not. A node that comes up again is taken for one that was late.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, NodeId, NodeState, Protocol, Refused, StateValue};
+use vorrang_protocol::{
+    Delay, Effects, NodeId, NodeState, Protocol, Refused, SortedMap, StateValue,
+};
 
 use super::card::{
     Card, DETECTION, Demonstration, Flaw, Jitter, MESSAGES, MISTAKES, Setting, Terms,
@@ -161,7 +162,7 @@ pub struct Heartbeat {
     others: Vec<NodeId>,
     beats: bool,
     /// Those that were ever watched.
-    pub(super) peers: BTreeMap<NodeId, Peer>,
+    pub(super) peers: SortedMap<NodeId, Peer>,
 }
 
 /// The belief of a node about another.
@@ -189,7 +190,7 @@ impl Heartbeat {
 
     pub(crate) fn with(me: NodeId, setup: &Setup, pace: Pace) -> Self {
         let others = setup.group.others(me).collect();
-        Self { pace, others, beats: false, peers: BTreeMap::new() }
+        Self { pace, others, beats: false, peers: SortedMap::new() }
     }
 
     /// Says that it is up, now and from now on, unless it does already.
@@ -219,7 +220,7 @@ impl Heartbeat {
     /// Suspects this node if it is not heard in time, which begins so much later.
     pub(crate) fn watch(&mut self, peer: NodeId, later: Duration, fx: &mut impl Effects<Self>) {
         let new = Peer { belief: Belief::Up, mistakes: 0 };
-        let peer_now = self.peers.entry(peer).or_insert(new);
+        let peer_now = self.peers.get_or_insert(peer, new);
         peer_now.belief = Belief::Up;
         let Delay { min, max } = self.pace.patience(peer_now.mistakes);
         let delay = Delay::between(min.saturating_add(later), max.saturating_add(later));
@@ -228,7 +229,7 @@ impl Heartbeat {
 
     /// Watches only this node.
     pub(crate) fn watch_only(&mut self, peer: Option<NodeId>, fx: &mut impl Effects<Self>) {
-        for (&other, it) in &mut self.peers {
+        for (&other, it) in self.peers.iter_mut() {
             if Some(other) != peer {
                 if it.belief == Belief::Up {
                     fx.cancel_timer(Timer::Overdue(other));

@@ -1,8 +1,6 @@
 //! What others say of whom they cannot hear. What comes of it is in `left_out.rs`.
 
-use alloc::collections::BTreeMap;
-
-use vorrang_protocol::{NodeId, NodeSet, NodeState, StateValue};
+use vorrang_protocol::{NodeId, NodeSet, NodeState, SortedMap, StateValue};
 
 /// So often a node is heard before others are believed that they miss it.
 pub(super) const TWICE: u8 = 2;
@@ -11,11 +9,11 @@ pub(super) const TWICE: u8 = 2;
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Claims {
     /// The nodes that each says it misses, if any.
-    pub(super) missed_by: BTreeMap<NodeId, NodeSet>,
+    pub(super) missed_by: SortedMap<NodeId, NodeSet>,
     /// By who claims and who is missed: how often the latter was heard since.
-    heard_since: BTreeMap<(NodeId, NodeId), u8>,
+    heard_since: SortedMap<(NodeId, NodeId), u8>,
     /// How often others were heard since this node missed several.
-    pub(super) unsure: BTreeMap<NodeId, u8>,
+    pub(super) unsure: SortedMap<NodeId, u8>,
 }
 
 impl Claims {
@@ -41,7 +39,7 @@ impl Claims {
             // What is said of this node itself is repeated by the one that misses it.
             let (of, counts) = if by == from { (me, TWICE) } else { (from, 1) };
             if them.contains(of) {
-                let often = self.heard_since.entry((by, of)).or_insert(0);
+                let often = self.heard_since.get_or_insert((by, of), 0);
                 *often = TWICE.min(*often + counts);
             }
         }

@@ -1,7 +1,6 @@
 //! A failure detector below a machine that needs one: [heartbeats](crate::detection::heartbeat),
 //! which carry what the machine has to say anyway.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
@@ -9,7 +8,8 @@ use core::num::NonZeroU32;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vorrang_protocol::{
-    Data, Delay, Effects, GroupHealth, GroupView, NodeId, NodeState, Protocol, Refused, StateValue,
+    Data, Delay, Effects, GroupHealth, GroupView, NodeId, NodeState, Protocol, Refused, SortedMap,
+    StateValue,
 };
 
 use super::input::Input;
@@ -23,14 +23,14 @@ use crate::setup::Setup;
 pub struct Detecting<P> {
     detector: Heartbeat,
     /// In which lives others were heard last.
-    lives: BTreeMap<NodeId, u64>,
+    lives: SortedMap<NodeId, u64>,
     above: P,
 }
 
 impl<P> Detecting<P> {
     /// Below this, at the pace that the set-up says.
     pub fn new(me: NodeId, setup: &Setup, above: P) -> Self {
-        Self { detector: Heartbeat::of(me, setup), lives: BTreeMap::new(), above }
+        Self { detector: Heartbeat::of(me, setup), lives: SortedMap::new(), above }
     }
 
     /// The same below something else, such as a mistake around the machine above.

@@ -8,10 +8,9 @@
 //! were sent. Messages are delivered in the order of places. They are kept until all members are
 //! known to have them.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Data, NodeId};
+use vorrang_protocol::{Data, NodeId, SortedMap};
 
 use super::message::{Entry, Report};
 
@@ -23,7 +22,7 @@ pub(super) struct Log<B> {
     /// The messages delivered after these.
     pub(super) entries: Vec<Entry<B>>,
     /// Messages with later places.
-    pub(super) early: BTreeMap<u32, Entry<B>>,
+    pub(super) early: SortedMap<u32, Entry<B>>,
     /// How many it has multicast itself.
     pub(super) sent: u32,
     /// Those of them that it has not delivered.
@@ -32,10 +31,10 @@ pub(super) struct Log<B> {
     pub(super) is_slow: bool,
     /// How many of each sender have a place, and what waits for others of the same sender: known
     /// to the sequencer only.
-    pub(super) placed: BTreeMap<NodeId, u32>,
-    pub(super) waiting: BTreeMap<(NodeId, u32), B>,
+    pub(super) placed: SortedMap<NodeId, u32>,
+    pub(super) waiting: SortedMap<(NodeId, u32), B>,
     /// How many each of the others has delivered, as far as it has said.
-    pub(super) had: BTreeMap<NodeId, u32>,
+    pub(super) had: SortedMap<NodeId, u32>,
 }
 
 impl<B: Data> Log<B> {
@@ -43,13 +42,13 @@ impl<B: Data> Log<B> {
         Self {
             base: 0,
             entries: Vec::new(),
-            early: BTreeMap::new(),
+            early: SortedMap::new(),
             sent: 0,
             pending: Vec::new(),
             is_slow: false,
-            placed: BTreeMap::new(),
-            waiting: BTreeMap::new(),
-            had: BTreeMap::new(),
+            placed: SortedMap::new(),
+            waiting: SortedMap::new(),
+            had: SortedMap::new(),
         }
     }
 
@@ -69,7 +68,7 @@ impl<B: Data> Log<B> {
     /// As sequencer: puts a message in line, and gives places to those that can have one now.
     pub(super) fn place(&mut self, entry: Entry<B>) -> Vec<(u32, Entry<B>)> {
         let Entry { from, number, payload } = entry;
-        let next = self.placed.entry(from).or_insert(0);
+        let next = self.placed.get_or_insert(from, 0);
         if number >= *next {
             self.waiting.insert((from, number), payload);
         }
@@ -167,7 +166,7 @@ pub(super) fn cut<'a, B: Data, I: 'a>(
     reports: impl Iterator<Item = &'a Report<B, I>> + Clone,
 ) -> (u32, Vec<Entry<B>>) {
     let base = reports.clone().map(|it| it.base).max().unwrap_or(0);
-    let mut known = BTreeMap::new();
+    let mut known = SortedMap::new();
     for report in reports.clone() {
         known.extend(places(report.base).zip(&report.entries));
         known.extend(report.early.iter().map(|(place, entry)| (*place, entry)));

@@ -1,8 +1,6 @@
 //! The state of a member of a group, as it is shown.
 
-use alloc::collections::BTreeMap;
-
-use vorrang_protocol::{Data, NodeId, NodeState, StateValue};
+use vorrang_protocol::{Data, NodeId, NodeState, SortedMap, StateValue};
 
 use super::decision::Decision;
 use super::log::Log;
@@ -71,7 +69,7 @@ impl<B: Data> Log<B> {
         let early = self.early.iter().map(|(&place, it)| (place, entry(it)));
         let waiting = self.waiting.iter();
         let waiting = waiting.map(|(&(from, number), it)| (from, number, payload(it)));
-        let by_node = |counts: &BTreeMap<NodeId, u32>| {
+        let by_node = |counts: &SortedMap<NodeId, u32>| {
             StateValue::list(counts.iter().map(|(&id, &count)| (id, count)))
         };
         NodeState::new()

@@ -33,13 +33,12 @@
 //! are asked again and again at the same pace; the layer above must see to it that eventually there
 //! is only one.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Data, Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+    Data, Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused, SortedMap, StateValue,
 };
 
 use super::decision::{Decide, Decided, Decision};
@@ -111,7 +110,7 @@ impl<V: Data> fmt::Display for Message<V> {
 pub struct Synod<V> {
     me: NodeId,
     /// On stable storage, for every decision that is not settled.
-    votes: BTreeMap<u64, Vote<V>>,
+    votes: SortedMap<u64, Vote<V>>,
     attempt: Option<Attempt<V>>,
 }
 
@@ -146,7 +145,7 @@ enum Phase {
 
 impl<V: Data> Synod<V> {
     fn vote(&mut self, number: u64) -> &mut Vote<V> {
-        self.votes.entry(number).or_insert(Vote { promised: None, accepted: None })
+        self.votes.get_or_insert(number, Vote { promised: None, accepted: None })
     }
 
     /// Begins a ballot above all that it has promised.
@@ -353,7 +352,7 @@ impl<V: Data> Protocol for Synod<V> {
 }
 
 impl<V: Data> Decision<V> for Synod<V> {
-    type Votes = BTreeMap<u64, Vote<V>>;
+    type Votes = SortedMap<u64, Vote<V>>;
 
     fn votes(&self) -> &Self::Votes {
         &self.votes
@@ -364,7 +363,7 @@ impl<V: Data> Decision<V> for Synod<V> {
     }
 
     fn new(me: NodeId) -> Self {
-        Self { me, votes: BTreeMap::new(), attempt: None }
+        Self { me, votes: SortedMap::new(), attempt: None }
     }
 
     fn suffices(voters: &[NodeId], present: &NodeSet) -> bool {
@@ -372,7 +371,7 @@ impl<V: Data> Decision<V> for Synod<V> {
     }
 
     fn has_voted(&self, number: u64) -> bool {
-        self.votes.range(number..).any(|(_, vote)| vote.accepted.is_some())
+        self.votes.from_key(&number).any(|(_, vote)| vote.accepted.is_some())
     }
 
     fn question(message: &Message<V>) -> Option<u64> {

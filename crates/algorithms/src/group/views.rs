@@ -4,12 +4,12 @@
 //! Its purpose and its proof are in [the whole](super::virtual_synchrony). Here is the state of a
 //! member in a view, and how it handles messages; `change.rs` has the view change.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vorrang_protocol::{
-    Data, Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
+    Data, Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused, SortedMap,
+    SortedSet,
 };
 
 use super::claims::Claims;
@@ -78,7 +78,7 @@ pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
     /// Its state in that view, if it is a member.
     pub(super) inside: Option<Inside<B, I>>,
     /// The states that other nodes have reported.
-    pub(super) peers: BTreeMap<NodeId, Peer>,
+    pub(super) peers: SortedMap<NodeId, Peer>,
     /// The suspected nodes.
     pub(super) suspects: NodeSet,
     /// What others say of whom they cannot hear.
@@ -91,7 +91,7 @@ pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
 }
 
 /// Messages, and who has sent them.
-type Early<B, I, D> = BTreeSet<(NodeId, Message<B, I, <D as Protocol>::Message>)>;
+type Early<B, I, D> = SortedSet<(NodeId, Message<B, I, <D as Protocol>::Message>)>;
 
 /// The state of a member in its view.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -103,7 +103,7 @@ pub(super) struct Inside<B, I> {
     /// The members that it has asked to stop.
     pub(super) asked: NodeSet,
     /// The reports of members that have stopped, itself included.
-    pub(super) reports: BTreeMap<NodeId, Report<B, I>>,
+    pub(super) reports: SortedMap<NodeId, Report<B, I>>,
     /// Whether it has proposed what comes next.
     pub(super) has_proposed: bool,
 }
@@ -132,7 +132,7 @@ impl<B: Data, I: Data> Inside<B, I> {
             phase: Phase::Running,
             asked_by: NodeSet::EMPTY,
             asked: NodeSet::EMPTY,
-            reports: BTreeMap::new(),
+            reports: SortedMap::new(),
             has_proposed: false,
         }
     }
@@ -157,11 +157,11 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             wants: founders.contains(&me),
             last: Install::first(View::first(founders.iter().copied())),
             inside: None,
-            peers: BTreeMap::new(),
+            peers: SortedMap::new(),
             suspects: NodeSet::EMPTY,
             claims: Claims::default(),
             queue: Vec::new(),
-            early: BTreeSet::new(),
+            early: SortedSet::new(),
             decision: D::new(me),
         }
     }

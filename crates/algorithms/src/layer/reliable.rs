@@ -46,13 +46,13 @@
 //! an algorithm costs is still seen beside what the layer does. There is no window: as much may be
 //! under way as the algorithm sends.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
 use vorrang_protocol::{
-    Delay, Effects, Graph, Group, Guard, NodeId, NodeState, Protocol, Refused, Situation,
+    Delay, Effects, Graph, Group, Guard, NodeId, NodeState, Protocol, Refused, Situation, SortedMap,
 };
 
 use super::envelope::Incarnation;
@@ -127,7 +127,7 @@ pub(super) struct Channels<P: Protocol> {
     /// On stable storage: how often this node has crashed.
     pub(super) life: u32,
     /// Those that were ever used.
-    pub(super) links: BTreeMap<NodeId, Link<P::Message>>,
+    pub(super) links: SortedMap<NodeId, Link<P::Message>>,
 }
 
 /// One end of the channels between two nodes.
@@ -142,21 +142,21 @@ pub(super) struct Link<M> {
     /// The number of the next message to be handed up.
     pub(super) next: u64,
     /// Messages that came too early.
-    pub(super) early: BTreeMap<u64, M>,
+    pub(super) early: SortedMap<u64, M>,
     /// How often in a row something was sent again, or a greeting.
     pub(super) tries: u8,
 }
 
 impl<M> Link<M> {
     const fn to(life: Incarnation) -> Self {
-        Self { life, out: VecDeque::new(), first: 0, next: 0, early: BTreeMap::new(), tries: 0 }
+        Self { life, out: VecDeque::new(), first: 0, next: 0, early: SortedMap::new(), tries: 0 }
     }
 }
 
 impl<P: Protocol> Reliable<P> {
     /// A node that has never crashed, around the one above.
     pub const fn new(me: NodeId, node: P, peers: Peers, patience: Retries) -> Self {
-        let links = BTreeMap::new();
+        let links = SortedMap::new();
         Self { node, channels: Channels { me, peers, patience, life: 0, links } }
     }
 
@@ -247,7 +247,7 @@ impl<P: Protocol> Channels<P> {
             mine if to == self.me => Incarnation::Known(mine),
             _ => Incarnation::AtLeast(0),
         };
-        self.links.entry(to).or_insert_with(|| Link::to(life))
+        self.links.get_or_insert_with(to, || Link::to(life))
     }
 
     /// Puts a message on its way, or in line until the other's life is known.

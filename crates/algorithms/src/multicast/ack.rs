@@ -53,11 +53,11 @@
 //! long: so nothing is sent twice if nothing is lost and [`within`](crate::setup::Setup::within) is
 //! true.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Effects, Group, NodeId, NodeSet, NodeState, StateValue};
+use vorrang_protocol::{Effects, Group, NodeId, NodeSet, NodeState, SortedMap, StateValue};
 
 use super::body::{Body, Numbered};
 use super::card::{CONTROL, Card, Demonstration, Flaw, IMPLOSION, LATENCY, Setting, TAKES, Terms};
@@ -136,7 +136,7 @@ pub struct Ack {
     sent: VecDeque<Sent>,
     /// The number of the first of these.
     first: u64,
-    pub(super) inboxes: BTreeMap<NodeId, Inbox>,
+    pub(super) inboxes: SortedMap<NodeId, Inbox>,
     early: u32,
 }
 
@@ -160,7 +160,7 @@ impl Ack {
     }
 
     fn on_data(&mut self, from: NodeId, (number, body): (u64, Body), up: &mut Up) -> bool {
-        let inbox = self.inboxes.entry(from).or_default();
+        let inbox = self.inboxes.get_or_default(from);
         match inbox.place(number, self.window) {
             Arrival::Absurd => return false,
             Arrival::Again => {}
@@ -240,7 +240,7 @@ impl Carrier for Ack {
             silence: Silence::of(setup),
             sent: VecDeque::new(),
             first: 0,
-            inboxes: BTreeMap::new(),
+            inboxes: SortedMap::new(),
             early: 0,
         }
     }

@@ -1,8 +1,6 @@
 //! The messages of one sender, delivered once and in order.
 
-use alloc::collections::BTreeMap;
-
-use vorrang_protocol::{NodeId, NodeState, StateValue};
+use vorrang_protocol::{NodeId, NodeState, SortedMap, StateValue};
 
 use super::body::{Body, Id};
 
@@ -12,7 +10,7 @@ pub struct Inbox {
     /// All below this number have been handed up.
     pub next: u64,
     /// Messages that have arrived too early.
-    pub early: BTreeMap<u64, Body>,
+    pub early: SortedMap<u64, Body>,
 }
 
 /// How an arriving message is handled.

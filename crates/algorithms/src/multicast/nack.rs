@@ -60,12 +60,12 @@
 //! **Departures**: requests and repairs go from one to one, so that they are no news to others;
 //! [SRM](super::srm) shares them. Digests ride on nothing else.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 
-use vorrang_protocol::{Effects, Group, NodeId, NodeState, StateValue};
+use vorrang_protocol::{Effects, Group, NodeId, NodeState, SortedMap, StateValue};
 
 use super::body::Body;
 use super::card::{CONTROL, Card, Demonstration, Flaw, LATENCY, Setting, Terms};
@@ -99,7 +99,7 @@ pub struct Nack {
     /// How often it has said how far it has come, since the last message; up to the most that makes
     /// a difference.
     pub(super) beats: u8,
-    pub(super) streams: BTreeMap<NodeId, Stream>,
+    pub(super) streams: SortedMap<NodeId, Stream>,
     pub(super) early: u32,
 }
 
@@ -147,7 +147,7 @@ impl Nack {
         up: &mut Up,
         fx: &mut impl Effects<Ordered<Self>>,
     ) {
-        let stream = self.streams.entry(from).or_default();
+        let stream = self.streams.get_or_default(from);
         match stream.inbox.place(number, self.window) {
             Arrival::Again => return,
             // It has no place here yet; who waits for nobody may be as far ahead.
@@ -181,7 +181,7 @@ impl Nack {
     /// are requested as there is room for: the first of them is gone, and the answer says from
     /// where on there is more.
     pub(super) fn learn(&mut self, from: NodeId, below: u64, fx: &mut impl Effects<Ordered<Self>>) {
-        let stream = self.streams.entry(from).or_default();
+        let stream = self.streams.get_or_default(from);
         let most = stream.inbox.next.saturating_add(u64::from(self.window));
         if below > most && self.keeps.is_none() {
             return;
@@ -248,7 +248,7 @@ impl Carrier for Nack {
             known: vec![0; setup.group.size() as usize],
             silence: Silence::of(setup),
             beats: 0,
-            streams: BTreeMap::new(),
+            streams: SortedMap::new(),
             early: 0,
         }
     }

@@ -75,13 +75,12 @@
 //! all that it needs. Numbers are per sender, where the paper has names. A scope is widened to all
 //! at once, and not step by step; sessions always go to all.
 
-use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
 use core::time::Duration;
 
-use vorrang_protocol::{Delay, Effects, Group, NodeId, NodeState};
+use vorrang_protocol::{Delay, Effects, Group, NodeId, NodeState, SortedMap};
 
 use super::body::{Body, Id};
 use super::card::{Card, Demonstration, Flaw, LATENCY, REQUESTS, Setting, Terms};
@@ -106,7 +105,7 @@ pub struct Srm {
     pub(super) draws: NonZeroU32,
     pub(super) longest: Duration,
     /// The streams of all senders, this member included.
-    pub(super) streams: BTreeMap<NodeId, Stream>,
+    pub(super) streams: SortedMap<NodeId, Stream>,
     /// How far each has come with what this member has sent, as far as is known.
     pub(super) known: Vec<u64>,
     pub(super) silence: Silence,
@@ -140,7 +139,7 @@ impl Srm {
     }
 
     pub(super) fn stream(&mut self, of: NodeId) -> &mut Stream {
-        self.streams.entry(of).or_default()
+        self.streams.get_or_default(of)
     }
 }
 
@@ -155,7 +154,7 @@ impl Carrier for Srm {
             window: setup.window,
             draws: setup.draws,
             longest: longest(me, setup),
-            streams: BTreeMap::new(),
+            streams: SortedMap::new(),
             known: vec![0; setup.group.size() as usize],
             silence: Silence::of(setup),
             laggards: 0,
@@ -171,7 +170,7 @@ impl Carrier for Srm {
         if self.group.size() == 1 {
             return;
         }
-        let own = self.streams.entry(self.me).or_default();
+        let own = self.streams.get_or_default(self.me);
         let (number, stable) = (own.inbox.next, own.first);
         own.inbox.next += 1;
         own.below = own.inbox.next;

@@ -45,14 +45,13 @@
 //! is found by the next probe, so nothing else needs to be. A request is sent twice, and not any
 //! number of times, before its receiver counts as down.
 
-use alloc::collections::BTreeMap;
 use core::fmt;
 use core::mem;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Delay, Effects, Group, NodeId, NodeSet, NodeState, Protocol, Refused, StateValue,
+    Delay, Effects, Group, NodeId, NodeSet, NodeState, Protocol, Refused, SortedMap, StateValue,
 };
 
 use super::card::{
@@ -126,7 +125,7 @@ pub struct RicartAgrawalaProbing {
     clock: Clock,
     phase: Phase,
     /// The nodes that wait for our reply, with the times of their requests.
-    deferred: BTreeMap<NodeId, u64>,
+    deferred: SortedMap<NodeId, u64>,
     /// The nodes that did not answer, and have not been heard of since.
     pub(super) down: NodeSet,
 }
@@ -138,7 +137,7 @@ enum Phase {
         /// The time of our request.
         time: u64,
         /// The nodes that have yet to reply, each with its state.
-        missing: BTreeMap<NodeId, Missing>,
+        missing: SortedMap<NodeId, Missing>,
     },
     Inside,
 }
@@ -170,7 +169,7 @@ impl RicartAgrawalaProbing {
             within: setup.within,
             clock: Clock::default(),
             phase: Phase::Outside,
-            deferred: BTreeMap::new(),
+            deferred: SortedMap::new(),
             down: NodeSet::EMPTY,
         }
     }
@@ -294,7 +293,7 @@ impl Protocol for RicartAgrawalaProbing {
         match (command, &self.phase) {
             (Command::Acquire(Claim::Exclusive), Phase::Outside) => {
                 let time = self.clock.tick();
-                self.phase = Phase::Waiting { time, missing: BTreeMap::new() };
+                self.phase = Phase::Waiting { time, missing: SortedMap::new() };
                 for other in self.group.others(self.me) {
                     if !self.down.contains(other) {
                         self.ask(other, fx);

@@ -70,12 +70,13 @@
 //! **Where we depart from the paper**, which goes on to detect and replace a lost token: here none
 //! is lost. Priorities are not in it.
 
-use alloc::collections::{BTreeMap, BTreeSet};
 use core::fmt;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, Group, NodeId, NodeState, Protocol, Refused, StateValue};
+use vorrang_protocol::{
+    Delay, Effects, Group, NodeId, NodeState, Protocol, Refused, SortedMap, SortedSet, StateValue,
+};
 
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, Promises, RESPONSE, SYNC_DELAY, Setting,
@@ -155,9 +156,9 @@ pub struct TokenRing {
     priority: Option<u32>,
     pub(super) phase: Phase,
     /// Whose tokens are here without being used.
-    pub(super) resting: BTreeSet<u32>,
+    pub(super) resting: SortedSet<u32>,
     /// The reservations of the tokens that are used here, by resource.
-    kept_for: BTreeMap<u32, Reservation>,
+    kept_for: SortedMap<u32, Reservation>,
 }
 
 /// Where a node stands.
@@ -194,8 +195,8 @@ impl TokenRing {
             rest: setup.rest,
             priority: setup.priorities.of(me),
             phase: Phase::Outside,
-            resting: BTreeSet::new(),
-            kept_for: BTreeMap::new(),
+            resting: SortedSet::new(),
+            kept_for: SortedMap::new(),
         }
     }
 

@@ -53,7 +53,6 @@
 //! **Where we depart from the lecture.** In the answer to an EXPLORER that does not cross another,
 //! as said.
 
-use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -61,7 +60,7 @@ use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Effects, Graph, Invariant, Message as _, Never, NodeId, NodeState, Protocol, Refused,
+    Effects, Graph, Invariant, Message as _, Never, NodeId, NodeState, Protocol, Refused, SortedSet,
 };
 
 use super::card::{Card, DURATION, Demonstration, Flaw, MESSAGES, Setting, TREE_DEPTH, Terms};
@@ -77,7 +76,7 @@ use crate::topology::Topology;
 #[serde(rename_all = "snake_case")]
 pub enum Message {
     /// Here comes the wave, and these need not be explored.
-    Explorer(BTreeSet<NodeId>),
+    Explorer(SortedSet<NodeId>),
     /// It is back, with what was gathered beyond this link.
     Echo(Gathered),
 }
@@ -151,12 +150,12 @@ impl EchoTaboo {
     fn explore(
         &mut self,
         parent: Option<NodeId>,
-        mut taboo: BTreeSet<NodeId>,
+        mut taboo: SortedSet<NodeId>,
         fx: &mut impl Effects<Self>,
     ) {
         let pending: Vec<NodeId> =
             self.neighbours.iter().copied().filter(|id| !taboo.contains(id)).collect();
-        taboo.extend(&pending);
+        taboo.extend(pending.iter().copied());
         fx.broadcast(pending.iter().copied(), Message::Explorer(taboo));
         self.colour = Colour::Red(Red { parent, pending, gathered: self.own.clone() });
     }
@@ -200,7 +199,7 @@ impl Protocol for EchoTaboo {
         if self.colour != Colour::White {
             return Err(Refused(ALREADY_STARTED));
         }
-        self.explore(None, BTreeSet::from([self.me]), fx);
+        self.explore(None, SortedSet::from([self.me]), fx);
         self.echo_if_all_answered(fx);
         Ok(())
     }

@@ -2,14 +2,14 @@
 //! It has the view layer, the lease, and messages that come before their view; what is inside has
 //! the rest.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::fmt::Debug;
 use core::hash::Hash;
 
 use serde::{Deserializer, Serializer};
 use vorrang_protocol::{
-    Data, Effects, GroupHealth, GroupView, Never, NodeId, NodeState, Protocol, Refused, StateValue,
+    Data, Effects, GroupHealth, GroupView, Never, NodeId, NodeState, Protocol, Refused, SortedMap,
+    StateValue,
 };
 
 use super::effects::{Hands, OfView, ViewLayerEffects};
@@ -137,7 +137,7 @@ pub struct InViews<A: Inner> {
     pub(in crate::group) current: Option<Current>,
     pub(in crate::group) inner: A,
     /// Messages of views that it does not know yet, by view, in the order of arrival.
-    early: BTreeMap<u64, Vec<Heard<A::Message>>>,
+    early: SortedMap<u64, Vec<Heard<A::Message>>>,
 }
 
 /// A message and its sender.
@@ -163,7 +163,7 @@ impl<A: Inner> InViews<A> {
             clock: Clock::default(),
             current: None,
             inner,
-            early: BTreeMap::new(),
+            early: SortedMap::new(),
         }
     }
 
@@ -366,7 +366,7 @@ impl<A: Inner> Protocol for InViews<A> {
             Message::Within { view, clock, word } => {
                 let now = self.view();
                 if view > now {
-                    self.early.entry(view).or_default().push((from, word));
+                    self.early.get_or_default(view).push((from, word));
                     // It is in no entry before that view begins.
                     self.clock.witness(clock);
                 } else if self.is_current(view) {

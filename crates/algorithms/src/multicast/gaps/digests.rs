@@ -35,7 +35,7 @@ impl Nack {
         if self.keeps.is_some() {
             return self.learn(from, below, fx);
         }
-        let stream = self.streams.entry(from).or_default();
+        let stream = self.streams.get_or_default(from);
         if below > stream.inbox.next.saturating_add(u64::from(self.window)) {
             return;
         }

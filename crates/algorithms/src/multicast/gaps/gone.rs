@@ -17,7 +17,7 @@ impl Nack {
         up: &mut Up,
         fx: &mut impl Effects<Ordered<Self>>,
     ) {
-        let stream = self.streams.entry(from).or_default();
+        let stream = self.streams.get_or_default(from);
         let had_gap = stream.has_gap();
         while stream.inbox.next < first {
             let early = stream.inbox.early.keys().next().copied();

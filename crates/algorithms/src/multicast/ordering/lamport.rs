@@ -10,11 +10,10 @@
 //! So one message may cost N−1 words of N−1 copies each. Where all speak all the time, their own
 //! messages do the same for nothing.
 
-use alloc::collections::BTreeMap;
 use alloc::vec;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, StateValue};
+use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, SortedMap, StateValue};
 
 use super::{Act, change_all};
 use crate::multicast::Text;
@@ -28,7 +27,7 @@ pub struct Lamport {
     /// The last stamp that was heard of each; of itself, the last that it has used.
     pub(in crate::multicast) last: Vec<u64>,
     /// Messages that are not delivered, by stamp and sender.
-    queue: BTreeMap<(u64, NodeId), (u64, Text)>,
+    queue: SortedMap<(u64, NodeId), (u64, Text)>,
     /// The latest message, by stamp and sender: all wait to hear of everyone after it.
     owes: (u64, NodeId),
     own: u32,
@@ -59,7 +58,7 @@ impl Lamport {
 
     pub(super) fn new(me: NodeId, group: Group) -> Self {
         let last = vec![0; group.size() as usize];
-        Self { me, clock: 0, last, queue: BTreeMap::new(), owes: (0, NodeId(0)), own: 0 }
+        Self { me, clock: 0, last, queue: SortedMap::new(), owes: (0, NodeId(0)), own: 0 }
     }
 
     fn tick(&mut self) -> u64 {
@@ -90,13 +89,11 @@ impl Lamport {
     }
 
     fn deliver(&mut self, acts: &mut Vec<Act>) {
-        while let Some(first) = self.queue.first_entry() {
-            let &(stamp, from) = first.key();
-            let later = |(id, last): (u32, &u64)| (*last, NodeId(id)) >= (stamp, from);
-            if !(0..).zip(&self.last).all(later) {
-                return;
-            }
-            let (number, text) = first.remove();
+        let last = &self.last;
+        let is_due = |first: &(u64, NodeId), _: &_| {
+            (0..).zip(last).all(|(id, &last)| (last, NodeId(id)) >= *first)
+        };
+        while let Some(((_, from), (number, text))) = self.queue.pop_first_if(is_due) {
             self.own = self.own.saturating_sub(u32::from(from == self.me));
             acts.push(Act::Deliver { from, number, text });
         }

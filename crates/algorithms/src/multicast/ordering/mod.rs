@@ -18,13 +18,12 @@ mod sequencer;
 mod skeen;
 mod token;
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use core::{fmt, mem};
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{
-    Counter, CounterVisitor, Effects, Group, Never, NodeId, NodeState, Protocol, Refused,
+    Counter, CounterVisitor, Effects, Group, Never, NodeId, NodeState, Protocol, Refused, SortedMap,
 };
 
 use super::Text;
@@ -232,7 +231,7 @@ impl Order {
 }
 
 /// Changes the keys and values of a map.
-fn change_all<K: Ord, V>(map: &mut BTreeMap<K, V>, mut change: impl FnMut(&mut K, &mut V)) {
+fn change_all<K: Ord, V>(map: &mut SortedMap<K, V>, mut change: impl FnMut(&mut K, &mut V)) {
     let changed = mem::take(map).into_iter().map(|(mut key, mut value)| {
         change(&mut key, &mut value);
         (key, value)

@@ -8,10 +8,10 @@
 //!
 //! Where its carrier has no room, it names several at once when there is room again.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{CounterVisitor, NodeId, NodeState, StateValue};
+use vorrang_protocol::{CounterVisitor, NodeId, NodeState, SortedMap, StateValue};
 
 use super::{Act, change_all};
 use crate::multicast::Text;
@@ -30,7 +30,7 @@ pub struct Sequencer {
     /// The next messages, in this order.
     next: VecDeque<Id>,
     /// Messages that have arrived and are not delivered.
-    here: BTreeMap<Id, Text>,
+    here: SortedMap<Id, Text>,
     /// At the sequencer: what it has not named yet.
     unnamed: Vec<Id>,
     own: u32,
@@ -57,7 +57,7 @@ impl Sequencer {
     }
 
     pub(super) fn new(me: NodeId) -> Self {
-        let (next, here) = (VecDeque::new(), BTreeMap::new());
+        let (next, here) = (VecDeque::new(), SortedMap::new());
         Self { me, next, here, unnamed: Vec::new(), own: 0 }
     }
 

@@ -12,10 +12,9 @@
 //! proposed. **Live**: all propose, so every message becomes final everywhere, and the first in
 //! line is delivered then.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, StateValue};
+use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, SortedMap, StateValue};
 
 use super::{Act, Letter, change_all};
 use crate::multicast::Text;
@@ -28,11 +27,11 @@ pub struct Skeen {
     group: Group,
     clock: u64,
     /// The messages that are not delivered, in order.
-    line: BTreeMap<(Place, Id), Waiting>,
+    line: SortedMap<(Place, Id), Waiting>,
     /// Where each of these is in line.
-    places: BTreeMap<Id, Place>,
+    places: SortedMap<Id, Place>,
     /// For each of its own that is not decided: how many have proposed, and the highest place.
-    proposals: BTreeMap<u64, (u32, Place)>,
+    proposals: SortedMap<u64, (u32, Place)>,
     own: u32,
 }
 
@@ -78,7 +77,7 @@ impl Skeen {
     }
 
     pub(super) fn new(me: NodeId, group: Group) -> Self {
-        let (line, places, proposals) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
+        let (line, places, proposals) = (SortedMap::new(), SortedMap::new(), SortedMap::new());
         Self { me, group, clock: 0, line, places, proposals, own: 0 }
     }
 
@@ -104,7 +103,7 @@ impl Skeen {
     /// A proposal for one of this member's messages.
     pub(super) fn proposed(&mut self, by: NodeId, number: u64, clock: u64, acts: &mut Vec<Act>) {
         let place = Place { clock, by };
-        let (count, highest) = self.proposals.entry(number).or_insert((0, place));
+        let (count, highest) = self.proposals.get_or_insert(number, (0, place));
         *count += 1;
         *highest = place.max(*highest);
         if *count == self.group.size()
@@ -125,10 +124,8 @@ impl Skeen {
             self.places.insert(id, place);
             self.line.insert((place, id), Waiting { is_final: true, ..waiting });
         }
-        while let Some(first) = self.line.first_entry()
-            && first.get().is_final
-        {
-            let ((_, id), Waiting { text, .. }) = first.remove_entry();
+        while let Some(first) = self.line.pop_first_if(|_, first| first.is_final) {
+            let ((_, id), Waiting { text, .. }) = first;
             self.places.remove(&id);
             self.own = self.own.saturating_sub(u32::from(id.from == self.me));
             acts.push(Act::Deliver { from: id.from, number: id.number, text });

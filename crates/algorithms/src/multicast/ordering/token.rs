@@ -12,10 +12,10 @@
 //! knows its next, and each gives the token away as soon as it has given places to what it had
 //! to say.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, StateValue};
+use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, SortedMap, StateValue};
 
 use super::{Act, Letter, change_all};
 use crate::multicast::Text;
@@ -44,7 +44,7 @@ pub struct Token {
     /// The place of the next one to deliver.
     next: u64,
     /// Messages that have arrived too early, by place.
-    early: BTreeMap<u64, Delivery>,
+    early: SortedMap<u64, Delivery>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -93,7 +93,7 @@ impl Token {
             own: VecDeque::new(),
             placed: 0,
             next: 0,
-            early: BTreeMap::new(),
+            early: SortedMap::new(),
         }
     }
 

@@ -5,12 +5,11 @@
 //! has no clock, so it counts ticks while it measures, and measures every other until it has three
 //! answers of it.
 
-use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use vorrang_protocol::{NodeId, NodeState, StateValue, show_duration_ns};
+use vorrang_protocol::{NodeId, NodeState, SortedMap, StateValue, show_duration_ns};
 
 use crate::multicast::carrier::{links, longest};
 use crate::setup::{Distances, Setup};
@@ -41,7 +40,7 @@ enum Way {
     /// So many links, each of which takes so long.
     Links(Arc<[u32]>, Duration),
     /// The distances of all members, and how many are not known well enough.
-    Measured { peers: BTreeMap<NodeId, Peer>, left: u32 },
+    Measured { peers: SortedMap<NodeId, Peer>, left: u32 },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -68,7 +67,7 @@ impl Map {
     pub(in crate::multicast) fn of(me: NodeId, setup: &Setup) -> Self {
         let others = setup.group.size() - 1;
         let way = match (setup.distances, links(me, setup)) {
-            (Distances::Measured, _) => Way::Measured { peers: BTreeMap::new(), left: others },
+            (Distances::Measured, _) => Way::Measured { peers: SortedMap::new(), left: others },
             (Distances::Known, None) => Way::Even,
             (Distances::Known, Some(links)) => Way::Links(links, setup.within),
         };
@@ -147,7 +146,7 @@ impl Map {
         };
         // The clock stood still for an unknown time meanwhile.
         let echo = echo.filter(|(stamp, _)| *stamp >= began);
-        let peer = peers.entry(from).or_default();
+        let peer = peers.get_or_default(from);
         peer.echo = stamp.map(|stamp| (stamp, clock));
         let round = echo.and_then(|(stamp, since)| clock.checked_sub(stamp)?.checked_sub(since));
         if let Some(round) = round.filter(|_| peer.answers < ENOUGH) {

@@ -208,7 +208,7 @@ impl Srm {
 
     /// A member has all of this one's messages below a number.
     pub(in crate::multicast) fn arrived(&mut self, at: NodeId, below: u64) {
-        let own = self.streams.entry(self.me).or_default();
+        let own = self.streams.get_or_default(self.me);
         let is_removed = self.silence.is_removed(at);
         let known = &mut self.known[at.index()];
         if is_removed || below <= *known || below > own.inbox.next {
@@ -283,7 +283,7 @@ impl Srm {
 
     /// A message that all members have need not be kept.
     pub(in crate::multicast) fn forget(&mut self, from: NodeId, stable: u64) {
-        let stream = self.streams.entry(from).or_default();
+        let stream = self.streams.get_or_default(from);
         while stream.first < stable && stream.kept.pop_front().is_some() {
             stream.first += 1;
             self.kept -= 1;

@@ -1,8 +1,6 @@
 //! The state of a member, as it is shown.
 
-use alloc::collections::BTreeMap;
-
-use vorrang_protocol::{NodeId, NodeState, StateValue};
+use vorrang_protocol::{NodeId, NodeState, SortedMap, StateValue};
 
 use super::pace::{AdaptiveFactors, Experience};
 use super::sessions::Sessions;
@@ -63,8 +61,8 @@ impl Srm {
 
 /// Something about messages, each with its name.
 fn of_all<T>(
-    streams: &BTreeMap<NodeId, Stream>,
-    of: fn(&Stream) -> &BTreeMap<u64, T>,
+    streams: &SortedMap<NodeId, Stream>,
+    of: fn(&Stream) -> &SortedMap<u64, T>,
     shown: fn(&T) -> StateValue,
 ) -> StateValue {
     StateValue::list(streams.iter().flat_map(move |(&from, stream)| {

@@ -1,8 +1,8 @@
 //! The messages of one sender, as a member of SRM knows them.
 
-use alloc::collections::{BTreeMap, VecDeque};
+use alloc::collections::VecDeque;
 
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, SortedMap};
 
 use super::pace::Experience;
 use crate::multicast::body::Body;
@@ -19,11 +19,11 @@ pub(in crate::multicast) struct Stream {
     /// The number of the first of these.
     pub(in crate::multicast) first: u64,
     /// The missing messages.
-    pub(in crate::multicast) missing: BTreeMap<u64, Missing>,
+    pub(in crate::multicast) missing: SortedMap<u64, Missing>,
     /// Requested messages that this member is about to send.
-    pub(in crate::multicast) repairs: BTreeMap<u64, Repairing>,
+    pub(in crate::multicast) repairs: SortedMap<u64, Repairing>,
     /// Recent repairs.
-    pub(in crate::multicast) held: BTreeMap<u64, Held>,
+    pub(in crate::multicast) held: SortedMap<u64, Held>,
     /// How far it had come when that was last said.
     pub(in crate::multicast) told: u64,
 }

@@ -1,8 +1,6 @@
 //! The part of a node that others ask for permission.
 
-use alloc::collections::BTreeSet;
-
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{NodeId, SortedSet};
 
 use super::message::Message;
 use crate::clock::Stamp;
@@ -17,12 +15,12 @@ pub(in crate::mutex) struct Arbiter {
     /// How often the permission was given, by the arbiter or by a holder.
     pub(in crate::mutex) epoch: u64,
     /// Requests that wait for it.
-    pub(in crate::mutex) waiting: BTreeSet<Stamp>,
+    pub(in crate::mutex) waiting: SortedSet<Stamp>,
     /// The node that has already given it back, having got it from the one that `lock` still names.
     pub(in crate::mutex) early: Option<NodeId>,
     /// Requests that do not wait any more, but that the holder may have been told to hand the
     /// permission on to.
-    withdrawn: BTreeSet<Stamp>,
+    withdrawn: SortedSet<Stamp>,
     /// Whether it was down while the permission was out, and has not got it back since: it may have
     /// missed what became of it.
     pub(in crate::mutex) unsure: bool,
@@ -42,7 +40,7 @@ const fn fail(request: Stamp) -> Word {
 
 impl Arbiter {
     pub(super) fn new(me: NodeId) -> Self {
-        let (waiting, withdrawn) = (BTreeSet::new(), BTreeSet::new());
+        let (waiting, withdrawn) = (SortedSet::new(), SortedSet::new());
         Self { me, lock: None, epoch: 0, waiting, early: None, withdrawn, unsure: false }
     }
 

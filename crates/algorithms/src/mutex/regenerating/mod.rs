@@ -62,7 +62,6 @@ mod lemmas;
 mod message;
 mod shown;
 
-use alloc::collections::BTreeMap;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -70,7 +69,9 @@ use core::hash::Hash;
 use core::mem;
 use core::time::Duration;
 
-use vorrang_protocol::{Delay, Effects, Group, Lift, NodeId, NodeState, Protocol, Refused};
+use vorrang_protocol::{
+    Delay, Effects, Group, Lift, NodeId, NodeState, Protocol, Refused, SortedMap,
+};
 
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::election::bully::Bully;
@@ -141,7 +142,7 @@ enum Work<P: Renewable> {
 /// The nodes that have answered, and whether one has the token.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Census {
-    has: BTreeMap<NodeId, bool>,
+    has: SortedMap<NodeId, bool>,
     /// Another election was called since, perhaps by a node that was down when it was asked.
     again: bool,
     /// Whether those that had not answered were asked a second time.
@@ -254,7 +255,7 @@ impl<P: Renewable> Regenerating<P> {
         let generation = Generation { number: after.saturating_add(1), by: self.me };
         self.stop_for(generation, fx);
         fx.cancel_timer(Timer::Install);
-        let has = BTreeMap::from([(self.me, self.has_token())]);
+        let has = SortedMap::from([(self.me, self.has_token())]);
         self.census = Some(Census { has, again: false, asked_twice: false });
         fx.broadcast(self.group.others(self.me), Message::Query(generation));
         fx.set_timer(Timer::Census, self.messages(2));
