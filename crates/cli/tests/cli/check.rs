@@ -4,8 +4,9 @@
 use crate::support;
 
 use serde_json::Value;
+use support::mistakes::{CHECKED_MISTAKES, CheckedMistake};
 use support::{json, json_of, run};
-use vorrang_algorithms::card::{About, Mistake};
+use vorrang_algorithms::card::About;
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
@@ -24,12 +25,6 @@ use vorrang_trace::Stage;
 fn trace(answer: &Value) -> Vec<&str> {
     let lines = answer["trace"].as_array().expect("a trace");
     lines.iter().map(|line| line.as_str().expect("a line")).collect()
-}
-
-/// All mistakes of all algorithms.
-fn flaws() -> Vec<(About, Mistake)> {
-    let of = |about: About| about.mistakes.clone().into_iter().map(move |it| (about.clone(), it));
-    abouts().into_iter().flat_map(of).collect()
 }
 
 #[test]
@@ -140,18 +135,17 @@ fn setup_of(about: &About, answer: &Value) -> Setup {
 
 #[test]
 fn every_flaw_of_every_algorithm_is_found_and_its_counterexample_can_be_played() {
-    for (card, flaw) in flaws() {
-        let (code, answer) = json(&["check", card.name, "--flaw", flaw.name]);
+    for CheckedMistake { about: card, flaw, code, answer } in &*CHECKED_MISTAKES {
         let name = format!("{} of {}: {answer:#}", flaw.name, card.name);
-        assert_eq!(code, 1, "{name}");
+        assert_eq!(*code, 1, "{name}");
         assert_eq!(
             (&answer["outcome"], &answer["property"]),
             (&"violated".into(), &flaw.breaks.into()),
             "{name}"
         );
         assert!(answer["violation"].is_string(), "{name}");
-        let lines = trace(&answer);
-        let setup = &setup_of(&card, &answer);
+        let lines = trace(answer);
+        let setup = &setup_of(card, answer);
         let repeats_from = answer["repeats_from"].as_u64().map(|it| it as usize);
         let replay = Replay { setup, lines: &lines, repeats_from, breaks: flaw.breaks };
         let mistake = Some(flaw.name);
@@ -177,9 +171,11 @@ fn every_flaw_of_every_algorithm_is_found_and_its_counterexample_can_be_played()
     }
 }
 
+/// In text, of one mistake of each algorithm: the others are printed by the same code.
 #[test]
 fn a_counterexample_is_shown_with_the_command_that_finds_it_again() {
-    for (card, flaw) in flaws() {
+    let firsts = CHECKED_MISTAKES.chunk_by(|it, other| it.about.name == other.about.name);
+    for CheckedMistake { about: card, flaw, answer, .. } in firsts.map(|them| &them[0]) {
         let (code, out, err) = run(&["check", card.name, "--flaw", flaw.name]);
         assert_eq!((code, err.as_str()), (1, ""));
         let first = out.lines().next().expect("a first line");
@@ -187,10 +183,11 @@ fn a_counterexample_is_shown_with_the_command_that_finds_it_again() {
         assert!(out.contains(&format!("violated {}: ", flaw.breaks)), "{out}");
         let steps = flaw.steps.expect("a flaw that was found");
         assert!(out.contains(&format!("A shortest run to it, {steps} steps:")), "{out}");
+        assert_eq!(trace(answer).len(), steps as usize, "{first}");
         let again: Vec<&str> = first.split(' ').skip(1).collect();
-        let (code, answer) = json(&again);
-        assert_eq!((code, &answer["property"]), (1, &flaw.breaks.into()), "{first}");
-        assert_eq!(trace(&answer).len(), steps as usize, "{first}");
+        let (code, again) = json(&again);
+        assert_eq!((code, &again["property"]), (1, &flaw.breaks.into()), "{first}");
+        assert_eq!(trace(&again).len(), steps as usize, "{first}");
     }
 }
 

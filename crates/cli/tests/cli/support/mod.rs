@@ -1,6 +1,7 @@
 //! What all tests of the command line need: the program run to its end, and a folder of their own.
 #![allow(dead_code, reason = "every test uses some of it")]
 
+pub(crate) mod mistakes;
 pub(crate) mod node;
 #[cfg(unix)]
 pub(crate) mod terminal;
