@@ -54,6 +54,11 @@ pub trait Misjudges:
     /// A crash takes votes and promises along.
     const FORGETS: bool = false;
 
+    /// The voters of the next view decide on it.
+    const NEWEST_VOTERS: bool = false;
+    /// A proposer's own vote counts, whether it is a voter or another has that number.
+    const OWN_VOTE: bool = false;
+
     /// Proposals are altered.
     fn alter(_value: &mut Value) {}
 }
@@ -76,8 +81,12 @@ impl<F: Misjudges> Protocol for Misjudging<F> {
         mut command: Decide<Value>,
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
-        if let Decide::Propose { number, value, .. } = &mut command {
+        if let Decide::Propose { number, by, voters, value } = &mut command {
             F::alter(value);
+            by.votes |= F::OWN_VOTE;
+            if F::NEWEST_VOTERS {
+                *voters = value.voters.iter().map(|it| it.node).collect();
+            }
             if F::AT_ONCE {
                 fx.notify(Decided::Learned { number: *number, value: value.clone() });
                 return Ok(());
@@ -169,6 +178,23 @@ pub struct VotesForgotten;
 
 impl Misjudges for VotesForgotten {
     const FORGETS: bool = true;
+}
+
+/// A proposer asks the voters of the view that it proposes instead of those of the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OldVotersForgotten;
+
+impl Misjudges for OldVotersForgotten {
+    const NEWEST_VOTERS: bool = true;
+}
+
+/// A proposer counts its own vote as that of the voter under its number, whose directory it does
+/// not have.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OwnVoteCounted;
+
+impl Misjudges for OwnVoteCounted {
+    const OWN_VOTE: bool = true;
 }
 
 /// A member that has reported goes on delivering.

@@ -9,6 +9,7 @@
 
 pub mod card;
 mod change;
+mod asks;
 mod claims;
 mod cover;
 pub mod decision;
@@ -34,6 +35,7 @@ pub mod view;
 pub mod view_leader;
 pub mod views;
 pub mod virtual_synchrony;
+pub mod voters;
 
 use alloc::format;
 use alloc::string::{String, ToString as _};
