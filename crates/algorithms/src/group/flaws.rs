@@ -56,8 +56,6 @@ pub trait Misjudges:
 
     /// The voters of the next view decide on it.
     const NEWEST_VOTERS: bool = false;
-    /// A proposer's own vote counts, whether it is a voter or another has that number.
-    const OWN_VOTE: bool = false;
 
     /// Proposals are altered.
     fn alter(_value: &mut Value) {}
@@ -81,9 +79,8 @@ impl<F: Misjudges> Protocol for Misjudging<F> {
         mut command: Decide<Value>,
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
-        if let Decide::Propose { number, by, voters, value } = &mut command {
+        if let Decide::Propose { number, voters, value, .. } = &mut command {
             F::alter(value);
-            by.votes |= F::OWN_VOTE;
             if F::NEWEST_VOTERS {
                 *voters = value.voters.iter().map(|it| it.node).collect();
             }
@@ -188,13 +185,20 @@ impl Misjudges for OldVotersForgotten {
     const NEWEST_VOTERS: bool = true;
 }
 
-/// A proposer counts its own vote as that of the voter under its number, whose directory it does
-/// not have.
+/// A node whose directory is lost is taken for the voter that it was.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct OwnVoteCounted;
+pub struct TakenForTheFormer;
 
-impl Misjudges for OwnVoteCounted {
-    const OWN_VOTE: bool = true;
+impl<D: Decision<Value>> Mistake<Views<Payload, Digest, D>> for TakenForTheFormer {
+    fn after_crash(
+        self,
+        node: &Views<Payload, Digest, D>,
+        fresh: Views<Payload, Digest, D>,
+    ) -> Views<Payload, Digest, D> {
+        let mut left = node.after_loss(fresh);
+        left.voting.since = node.voting.since;
+        left
+    }
 }
 
 /// A member that has reported goes on delivering.

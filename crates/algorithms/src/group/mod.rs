@@ -26,6 +26,7 @@ pub mod message;
 pub mod named;
 mod payload;
 mod reach;
+pub mod recovery;
 pub mod replica;
 mod shown;
 pub mod spec;

@@ -507,6 +507,49 @@ mod tests {
         assert_eq!(voted, ["0 ACCEPTED(5: 2.0)"]);
     }
 
+    /// A proposer with the number of the first voter, and without what that one has kept.
+    fn propose_as_another(node: &mut Synod<char>, life: u64, value: char) -> Vec<Message<char>> {
+        let voters = [1, 2, 3].map(NodeId).to_vec();
+        let by = Proposer { votes: false, life };
+        let mut fx = Outbox::default();
+        node.on_command(Decide::Propose { number: 5, by, voters, value }, &mut fx).unwrap();
+        let sent = |effect| match effect {
+            Effect::Send { message, .. } => message,
+            Effect::Notify(_) | Effect::SetTimer { .. } | Effect::CancelTimer(_) => panic!(),
+        };
+        fx.take().into_iter().map(sent).collect()
+    }
+
+    #[test]
+    fn whoever_only_has_the_number_of_a_voter_has_neither_its_vote_nor_its_first_ballot() {
+        let mut node = Synod::new(NodeId(1));
+        let of = |life| Ballot { round: 1, of: NodeId(1), life };
+        let asks = propose_as_another(&mut node, 7, 'a');
+        assert_eq!(asks, [Message::Prepare(5, of(7)), Message::Prepare(5, of(7))]);
+        assert_eq!(hear(&mut node, 2, Message::Promise(5, of(7), None)), [""; 0], "one of three");
+        assert!(!hear(&mut node, 3, Message::Promise(5, of(7), None)).is_empty());
+        assert_eq!(hear(&mut node, 2, Message::Accepted(5, of(7))), [""; 0], "one of three");
+        assert_eq!(hear(&mut node, 3, Message::Accepted(5, of(7))), ["5: a"]);
+    }
+
+    /// A voter has voted for what the former life proposed, and the next life knows nothing of it.
+    #[test]
+    fn two_lives_that_know_nothing_of_each_other_propose_in_different_ballots() {
+        let mut voter = Synod::new(NodeId(2));
+        let mut asks = |life, value| {
+            let mut node = Synod::new(NodeId(1));
+            propose_as_another(&mut node, life, value).swap_remove(0)
+        };
+        let (former, latter) = (asks(7, 'a'), asks(9, 'b'));
+        assert_ne!(former, latter);
+        let Message::Prepare(5, ballot) = former else { panic!() };
+        hear(&mut voter, 1, Message::Accept(5, ballot, 'a'));
+        let said = hear(&mut voter, 1, latter);
+        assert_eq!(said, ["1 PROMISE(5: 1.1, voted in 1.1)"]);
+        let late = hear(&mut voter, 1, Message::Accept(5, ballot, 'a'));
+        assert_eq!(late, ["1 REFUSED(5: 1.1)"], "of the former life");
+    }
+
     #[test]
     fn what_is_settled_is_forgotten() {
         let mut node = Synod::new(NodeId(1));
