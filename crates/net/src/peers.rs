@@ -466,6 +466,7 @@ impl Driver<TcpNetwork> {
             Refusal::Replaced { later_by, is_there } => {
                 self.give_way(peer, *later_by, *is_there);
             }
+            Refusal::Copied => self.fence_copy(peer),
             // It parted from a previous incarnation of ours.
             Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(peer),
             Refusal::Forgotten if has_begun && !self.identity.readmits => {
