@@ -161,8 +161,8 @@ pub fn without_memory<P: Exclusive>(
     Detecting::new(me, setup, locks.with_lease(lease).telling_views())
 }
 
-/// The same with stable storage, in a group that these are to found, and have a vote in: see
-/// [`Views::remembering`].
+/// The same with stable storage, in a group that these are to found, and have the first votes in:
+/// see [`Views::remembering`]. Voters change by [commands](Command::AddVoter).
 pub fn with_memory<P: Exclusive>(
     me: NodeId,
     setup: &Setup,
