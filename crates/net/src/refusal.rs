@@ -214,12 +214,7 @@ impl Refusal {
                     )
                 }
             },
-            Self::TooQuiet { refuser, refused } => match by {
-                Refuser::Us => format!("its heartbeat is {refused} ms, our time-out {refuser} ms"),
-                Refuser::Them => {
-                    format!("our heartbeat is {refused} ms, its time-out {refuser} ms")
-                }
-            },
+            Self::TooQuiet { refuser, refused } => too_quiet(*refuser, *refused, by),
             Self::Cast { refuser, refused } => {
                 two("reaches all by", "reach all by", refuser, refused)
             }
@@ -315,6 +310,13 @@ fn replaced(later_by: u64, is_there: bool, by: Refuser) -> String {
              again in {later_by} s, or stop all members and start them again, or use --data, with \
              which clocks do not matter"
         ),
+    }
+}
+
+fn too_quiet(refuser: u64, refused: u64, by: Refuser) -> String {
+    match by {
+        Refuser::Us => format!("its heartbeat is {refused} ms, our time-out {refuser} ms"),
+        Refuser::Them => format!("our heartbeat is {refused} ms, its time-out {refuser} ms"),
     }
 }
 

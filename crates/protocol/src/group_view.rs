@@ -75,7 +75,10 @@ impl GroupHealth {
             let who = if lost.is_empty() {
                 who
             } else {
-                format!("{who}; has another directory than the one that votes: {}", list(lost.iter()))
+                format!(
+                    "{who}; has another directory than the one that votes: {}",
+                    list(lost.iter())
+                )
             };
             let then = if *may_recover {
                 "goes on when enough of them are back"
