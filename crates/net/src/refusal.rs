@@ -313,10 +313,10 @@ fn replaced(later_by: u64, is_there: bool, by: Refuser) -> String {
     }
 }
 
-fn too_quiet(refuser: u64, refused: u64, by: Refuser) -> String {
+fn too_quiet(time_out: u64, heartbeat: u64, by: Refuser) -> String {
     match by {
-        Refuser::Us => format!("its heartbeat is {refused} ms, our time-out {refuser} ms"),
-        Refuser::Them => format!("our heartbeat is {refused} ms, its time-out {refuser} ms"),
+        Refuser::Us => format!("its heartbeat is {heartbeat} ms, our time-out {time_out} ms"),
+        Refuser::Them => format!("our heartbeat is {heartbeat} ms, its time-out {time_out} ms"),
     }
 }
 

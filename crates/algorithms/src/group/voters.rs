@@ -332,12 +332,12 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
         next.sort_unstable();
         let left_out = self.left_out();
-        let is_here = |it: &&Voter| {
+        let counts = |it: &&Voter| {
             let is_kept = last.contains(it) && !self.is_replaced(it.node);
             let is_heard = !self.suspects.contains(it.node) && !left_out.contains(it.node);
             is_heard && (is_kept || is_there(**it))
         };
-        let here: NodeSet = next.iter().filter(is_here).map(|it| it.node).collect();
+        let here: NodeSet = next.iter().filter(counts).map(|it| it.node).collect();
         let order = self.in_order(members, |node| next.iter().any(|it| it.node == node));
         if D::suffices(&order, &here) { next } else { last.clone() }
     }
