@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use vorrang_protocol::{Needs, NodeId};
 
 use crate::address_book::{MAX_ROOM, is_address};
+use crate::directory::DirectoryStart;
 use vorrang_erased::MAX_INTEGER;
 
 use crate::error::NetError;
@@ -161,12 +162,14 @@ pub struct Open {
     pub founders: u32,
     /// Whether the machine was given what an earlier process had stored: then it restarts.
     pub(crate) is_restored: bool,
+    /// Which start in its directory this is, if it has stable storage.
+    pub(crate) start: Option<DirectoryStart>,
 }
 
 impl Open {
     /// In this life, of a group that so many nodes found.
     pub const fn new(generation: Generation, founders: u32) -> Self {
-        Self { generation, founders, is_restored: false }
+        Self { generation, founders, is_restored: false, start: None }
     }
 }
 

@@ -39,6 +39,8 @@
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::NodeId;
 
+use crate::directory::DirectoryStart;
+
 pub use crate::address_book::{JoinGrant, JoinRequest};
 pub use crate::excerpt::{EXCERPT_LEN, Excerpt};
 pub use crate::refusal::{Refusal, Refuser};
@@ -65,6 +67,8 @@ pub struct Introduction {
     pub generation: u64,
     /// How many nodes found the group, if it is open; else 0.
     pub founders: u32,
+    /// Which start in its directory this is, if the sender has stable storage.
+    pub start: Option<DirectoryStart>,
 }
 
 /// The first frame on a connection.

@@ -8,6 +8,7 @@ use vorrang_protocol::NodeId;
 
 use crate::address_book::{AddressBook, MAX_ADDRESS_LEN, is_address};
 use crate::config::{Config, Generation};
+use crate::directory::{DirectoryStart, Starts};
 use crate::error::NetError;
 use crate::hello::{DialRequest, Excerpt, Hello, Introduction, JoinRequest, Refusal};
 use crate::incarnations::Terms;
@@ -29,6 +30,9 @@ pub(crate) struct Identity {
     pub(crate) has_begun: Arc<AtomicBool>,
     generation: u64,
     founders: u32,
+    start: Option<DirectoryStart>,
+    /// The newest starts of others in their directories.
+    starts: Starts,
     heartbeat: Duration,
     give_up: Duration,
 }
@@ -62,6 +66,8 @@ impl Identity {
             has_begun: Arc::default(),
             generation: config.generation().map_or(0, Generation::number),
             founders: config.openness().map_or(0, |open| open.founders),
+            start: config.openness().and_then(|open| open.start),
+            starts: Starts::default(),
             heartbeat: timing.heartbeat,
             give_up: timing.give_up,
         }
@@ -89,6 +95,7 @@ impl Identity {
             target,
             generation: self.generation,
             founders: self.founders,
+            start: self.start,
         }
     }
 
@@ -193,10 +200,10 @@ impl Identity {
             return Err(Refusal::Founders { refuser: self.founders, refused: who.founders });
         }
         let claimed = who.sender;
-        match who.peers.get(claimed.index()) {
-            Some(address) if is_address(address) => Ok(()),
-            Some(_) | None => Err(Refusal::Sender { claimed, refuser: self.me }),
+        if !who.peers.get(claimed.index()).is_some_and(|it| is_address(it)) {
+            return Err(Refusal::Sender { claimed, refuser: self.me });
         }
+        who.start.map_or(Ok(()), |start| self.starts.judge(claimed, start))
     }
 
     /// Whether one who has no number yet may be given one.

@@ -4,11 +4,10 @@
 //! means; others act on it.
 
 use std::cmp::Ordering;
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering as Memory};
-use std::time::SystemTime;
 
+use crate::drawn::draw_number;
 use crate::hello::{Hello, Refusal};
 
 /// How far a peer's count of connections may jump. It counts unanswered calls, too: at one every
@@ -98,7 +97,7 @@ pub(crate) enum Admission {
 impl Incarnations {
     pub(crate) fn new() -> Self {
         Self {
-            ours: draw_incarnation(),
+            ours: draw_number(),
             theirs: None,
             generation: 0,
             latest: 0,
@@ -266,16 +265,6 @@ impl Incarnations {
 /// The error for a count that jumps too far.
 const JUMPED: &str = "it counts connections that cannot have been";
 
-/// A number that cannot be guessed and is unlikely to be drawn twice: from the randomness with
-/// which the standard library seeds its hash tables, so it is independent of the run's seed.
-pub(crate) fn draw_incarnation() -> u64 {
-    let mut hasher = RandomState::new().build_hasher();
-    hasher.write_u32(std::process::id());
-    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    hasher.write_u128(now.map_or(0, |since| since.as_nanos()));
-    hasher.finish()
-}
-
 #[cfg(test)]
 mod tests {
     use vorrang_protocol::NodeId;
@@ -300,6 +289,7 @@ mod tests {
             target: NodeId(0),
             generation: 0,
             founders: 0,
+            start: None,
         };
         Hello { who, heartbeat_ms: 1, incarnation, knows, received: 0, attempt, returns: false }
     }

@@ -513,6 +513,7 @@ mod tests {
             target: NodeId(0),
             generation: 0,
             founders: 0,
+            start: None,
         };
         Hello {
             who,

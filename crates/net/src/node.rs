@@ -160,6 +160,9 @@ impl<C: Data, N: Data, T> Node<C, N, T> {
 
     fn house(self, application: AnyApplication<C, N>) -> Starting<Handle<C>> {
         let Self { mut machine, recorder, steps, storage, mut site, carried_by: _ } = self;
+        if let (Some(storage), Membership::Open(open)) = (&storage, &mut site.config.membership) {
+            open.start = Some(storage.start());
+        }
         if let Some(stored) = storage.as_ref().and_then(StableStorage::machine) {
             let Some(restored) = machine.restored(stored) else {
                 let algorithm = site.config.algorithm.clone();

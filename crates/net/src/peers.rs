@@ -463,9 +463,8 @@ impl Driver<TcpNetwork> {
             Refusal::GivenUp if has_begun => {
                 link.part(Parting::GivenUp, "its queue of messages for us overflowed");
             }
-            Refusal::Replaced { later_by, is_there } => {
-                self.give_way(peer, *later_by, *is_there);
-            }
+            Refusal::Replaced { later_by, is_there } => self.give_way(peer, *later_by, *is_there),
+            Refusal::Copied => self.fence_copy(peer),
             // It parted from a previous incarnation of ours.
             Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(peer),
             Refusal::Forgotten if has_begun && !self.identity.readmits => {

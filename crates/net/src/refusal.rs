@@ -126,6 +126,9 @@ pub enum Refusal {
     Full,
     /// The other wants a number, and does not say where it can be found.
     Nowhere(Excerpt),
+    /// The directory of the other is a copy, or was put back: the refuser knows of a later start in
+    /// it, or of another one in its place.
+    Copied,
 }
 
 /// The side that refused, as seen by the side that prints the sentence.
@@ -141,7 +144,7 @@ impl Refusal {
     /// Whether the refused process can never be admitted.
     pub(crate) const fn is_final(&self) -> bool {
         match self {
-            Self::Left | Self::GivenUp | Self::Replaced { .. } => true,
+            Self::Left | Self::GivenUp | Self::Replaced { .. } | Self::Copied => true,
             Self::Version { .. }
             | Self::Group { .. }
             | Self::Algorithm { .. }
@@ -211,12 +214,7 @@ impl Refusal {
                     )
                 }
             },
-            Self::TooQuiet { refuser, refused } => match by {
-                Refuser::Us => format!("its heartbeat is {refused} ms, our time-out {refuser} ms"),
-                Refuser::Them => {
-                    format!("our heartbeat is {refused} ms, its time-out {refuser} ms")
-                }
-            },
+            Self::TooQuiet { refuser, refused } => too_quiet(*refuser, *refused, by),
             Self::Cast { refuser, refused } => {
                 two("reaches all by", "reach all by", refuser, refused)
             }
@@ -234,6 +232,7 @@ impl Refusal {
             | Self::Ahead
             | Self::Closed
             | Self::Full
+            | Self::Copied
             | Self::WillCall => self.plain_sentence(by).to_owned(),
         }
     }
@@ -267,6 +266,15 @@ impl Refusal {
             (Self::Closed, Refuser::Them) => "we want to join, and that group is fixed",
             (Self::Full, Refuser::Us) => "it wants to join, and no id is left",
             (Self::Full, Refuser::Them) => "we want to join, and no id is left",
+            (Self::Copied, Refuser::Us) => {
+                "its directory is a copy, or was put back from an earlier state: it was started \
+                 in the meantime"
+            }
+            (Self::Copied, Refuser::Them) => {
+                "our directory is a copy, or was put back from an earlier state: it was started in \
+                 the meantime, and what was promised there since is missing here; start with an \
+                 empty directory, as another voter"
+            }
             (Self::List, Refuser::Us | Refuser::Them) => "its list of peers differs from ours",
             (
                 Self::Version { .. }
@@ -305,6 +313,13 @@ fn replaced(later_by: u64, is_there: bool, by: Refuser) -> String {
     }
 }
 
+fn too_quiet(time_out: u64, heartbeat: u64, by: Refuser) -> String {
+    match by {
+        Refuser::Us => format!("its heartbeat is {heartbeat} ms, our time-out {time_out} ms"),
+        Refuser::Them => format!("our heartbeat is {heartbeat} ms, its time-out {time_out} ms"),
+    }
+}
+
 fn nowhere(address: &Excerpt, by: Refuser) -> String {
     let who = match by {
         Refuser::Us => "it wants",
@@ -324,6 +339,7 @@ mod tests {
             assert_eq!(refusal.sentence(Refuser::Them), *from_them);
             let is_final =
                 matches!(refusal, Refusal::Left | Refusal::GivenUp | Refusal::Replaced { .. });
+            let is_final = is_final || *refusal == Refusal::Copied;
             assert_eq!(refusal.is_final(), is_final, "{refusal:?}");
         }
     }

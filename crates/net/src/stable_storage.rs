@@ -2,7 +2,7 @@
 //!
 //! | file | has |
 //! | --- | --- |
-//! | `state` | the newest record: whose it is, in which life, and what its machine [stores] |
+//! | `state` | the newest record: whose it is, its life and [start], what its machine [stores] |
 //! | `state.new` | the next one, while it is written |
 //! | `lock` | nothing; whoever has locked it uses the directory |
 //!
@@ -12,6 +12,7 @@
 //! at any time, and it is the newest one when [`StableStorage::save`] returns. After an error it is
 //! not known what is on the disk, so the node ends.
 //!
+//! [start]: DirectoryStart
 //! [stores]: vorrang_protocol::Protocol::store
 
 use std::fs::{self, File};
@@ -19,13 +20,15 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::NodeId;
+use vorrang_erased::AnyNode;
+use vorrang_protocol::{NodeId, Protocol, Refused};
 
 use crate::config::Generation;
+use crate::directory::DirectoryStart;
 
 const MAGIC: &[u8; 7] = b"VORRANG";
 /// The version of the format.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// In front of a record: magic, version, length, checksum.
 const HEADER_LEN: usize = MAGIC.len() + 1 + 8 + 4;
 
@@ -50,6 +53,8 @@ struct Record {
     owner: Owner,
     /// The life of the process that wrote it.
     generation: u64,
+    /// Which start in this directory that was.
+    start: DirectoryStart,
     /// What its machine has stored, once it has begun.
     machine: Option<Vec<u8>>,
 }
@@ -76,14 +81,28 @@ pub enum StorageError {
     /// What is there is not what was written.
     #[error(
         "{path} is damaged ({why}), so what this node has promised is not known: if a majority of \
-         the founders is well, remove the directory, and it begins as one that was never in the \
-         group"
+         the voters is well, remove the directory, and it begins as one that was never in the \
+         group, without a vote"
     )]
     Damaged {
         /// The file.
         path: String,
         /// How that is known.
         why: &'static str,
+    },
+    /// No machine has stored anything there.
+    #[error("there is nothing in {0} to recover: no node that belonged to a group has used it")]
+    Empty(String),
+    /// Another machine has stored what is there.
+    #[error("what is in {0} was not stored by such a node, or by another version of this program")]
+    Unreadable(String),
+    /// There is nothing to recover.
+    #[error("{path}: {refused}")]
+    Refused {
+        /// The directory.
+        path: String,
+        /// Why.
+        refused: Refused,
     },
     /// It belongs to another node, or to one that was set up differently.
     #[error("{path} belongs to {what} {there}, and this node has {what} {here}")]
@@ -132,15 +151,18 @@ impl StableStorage {
             return Err(StorageError::InUse(path.display().to_string()));
         }
         let (mut generation, mut machine) = (Generation::now().number(), None);
+        let mut last = None;
         if let Some(former) = read(&path.join("state"))? {
             if let Some((what, there, here)) = difference(&former.owner, &owner, keeps_id) {
                 let path = path.display().to_string();
                 return Err(StorageError::Foreign { path, what, there, here });
             }
             generation = generation.max(former.generation + 1);
-            machine = former.machine.filter(|_| former.owner.id == owner.id);
+            if former.owner.id == owner.id {
+                (machine, last) = (former.machine, Some(former.start));
+            }
         }
-        let record = Record { owner, generation, machine };
+        let record = Record { owner, generation, start: DirectoryStart::after(last), machine };
         let (directory, bytes) = (path.to_owned(), Vec::new());
         let mut storage = Self { directory, record, _lock: lock_file, bytes, is_broken: false };
         storage.write()?;
@@ -150,6 +172,11 @@ impl StableStorage {
     /// The life of this process.
     pub const fn generation(&self) -> Generation {
         Generation::stored(self.record.generation)
+    }
+
+    /// Which start in this directory this is.
+    pub(crate) const fn start(&self) -> DirectoryStart {
+        self.record.start
     }
 
     /// What the machine stored before this process began, or since.
@@ -177,6 +204,32 @@ impl StableStorage {
         self.write()?;
         self.is_broken = false;
         Ok(true)
+    }
+
+    /// Lets the machine that was stored here change before it is started again, as a forced
+    /// recovery does. `blank` is one that has never been in a group: it is given what is stored,
+    /// and what `change` makes of it is stored instead. Says what `change` does.
+    ///
+    /// # Errors
+    ///
+    /// If no such machine was stored, the change is refused, or the outcome cannot be written. The
+    /// directory is as it was then, except where it could not be written: that is not known.
+    pub fn recover<P: Protocol, T>(
+        &mut self,
+        blank: P,
+        change: impl FnOnce(P) -> Result<(P, T), Refused>,
+    ) -> Result<T, StorageError> {
+        let path = || self.directory.display().to_string();
+        let stored = self.machine().ok_or_else(|| StorageError::Empty(path()))?;
+        let node = AnyNode::new(blank).restored(stored);
+        let node = node.as_ref().and_then(AnyNode::downcast_ref::<P>).cloned();
+        let node = node.ok_or_else(|| StorageError::Unreadable(path()))?;
+        let refused = |refused| StorageError::Refused { path: path(), refused };
+        let (node, done) = change(node).map_err(refused)?;
+        let mut bytes = Vec::new();
+        AnyNode::new(node).stored(&mut bytes);
+        self.save(&bytes)?;
+        Ok(done)
     }
 
     fn write(&mut self) -> Result<(), StorageError> {
@@ -322,8 +375,8 @@ mod tests {
     fn what_was_saved_is_there_in_the_next_life_which_is_larger_whatever_the_clock_says() {
         let path = directory("saved");
         let mut storage = StableStorage::open(&path, owner(), true).unwrap();
-        let first = storage.generation();
-        assert_eq!(storage.machine(), None);
+        let (first, begun) = (storage.generation(), storage.start());
+        assert_eq!((storage.machine(), begun.count), (None, 1));
         assert!(storage.save(b"one").unwrap() && storage.save(b"two").unwrap());
         assert!(!storage.save(b"two").unwrap(), "nothing has changed");
         // The clock was a year ahead.
@@ -333,6 +386,8 @@ mod tests {
         drop(storage);
         let again = StableStorage::open(&path, owner(), true).unwrap();
         assert_eq!(again.machine(), Some(&b"three"[..]));
+        assert_eq!((again.start().directory, again.start().count), (begun.directory, 2));
+        assert_ne!(again.start().nonce, begun.nonce);
         assert!(again.generation() > ahead && ahead > first);
         fs::remove_dir_all(&path).unwrap();
     }
@@ -362,6 +417,7 @@ mod tests {
         let other = Owner { id: NodeId(2), ..owner() };
         let storage = StableStorage::open(&path, other, false).unwrap();
         assert_eq!(storage.machine(), None, "that was another one's");
+        assert_eq!(storage.start().count, 1, "another node's is another directory");
         assert!(storage.generation() > life);
         drop(storage);
         fs::remove_dir_all(&path).unwrap();

@@ -32,7 +32,7 @@ use serde::de::DeserializeOwned;
 use crate::hello::{DialRequest, Hello, JoinGrant, JoinRequest, Refusal};
 
 /// The version that this crate speaks.
-pub const VERSION: u8 = 6;
+pub const VERSION: u8 = 7;
 /// The magic bytes of every frame.
 pub const MAGIC: [u8; 2] = *b"VR";
 /// How long a frame's header is.
@@ -322,6 +322,7 @@ mod tests {
     use vorrang_protocol::NodeId;
 
     use super::*;
+    use crate::directory::DirectoryStart;
     use crate::hello::Introduction;
 
     type Message = (u32, String, Option<bool>);
@@ -339,6 +340,7 @@ mod tests {
             target: NodeId(n.1),
             generation: u64::from(n.0) << 20,
             founders: n.1,
+            start: (n.1 % 2 == 1).then(|| DirectoryStart::after(None)),
         })
     }
 

@@ -41,7 +41,8 @@ pub struct GroupHealth {
     pub suspected: NodeSet,
     /// Those that it hears and that do not all hear each other: too many to go on together.
     pub apart: NodeSet,
-    /// Voters whose votes are lost: they have forgotten the view, and begun other incarnations.
+    /// Voters whose votes are lost: they have forgotten the view, and begun other incarnations; or
+    /// have another directory than the one that votes.
     pub lost: NodeSet,
     /// Whether enough voters are there, and hear each other.
     pub has_majority: bool,
@@ -70,10 +71,24 @@ impl GroupHealth {
             format!("silent: {silent}; heard here, and not by all others that are: {apart}")
         };
         if *is_stable {
+            let voters = list(voters.iter());
+            let who = if lost.is_empty() {
+                who
+            } else {
+                format!(
+                    "{who}; has another directory than the one that votes: {}",
+                    list(lost.iter())
+                )
+            };
+            let then = if *may_recover {
+                "goes on when enough of them are back"
+            } else {
+                "goes on when enough of them are back with the directories that they had; if those \
+                 are lost for good, one that has kept its own must be made the only voter by force"
+            };
             return Some(format!(
-                "no majority of the founders {{{}}} answers, and nobody enters any more ({who}): \
-                 {view} goes on when enough of them are back",
-                list(voters.iter())
+                "no majority of the voters {{{voters}}} answers, and nobody enters any more \
+                 ({who}): {view} {then}"
             ));
         }
         if *may_recover {
@@ -137,7 +152,12 @@ mod tests {
         assert!(said.contains("view: 0): start 2 again, too"), "{said}");
         let stable = GroupHealth { is_stable: true, voters: set(&[0, 1, 2]), ..silent };
         let said = stable.trouble(&of).unwrap_or_default();
-        assert!(said.starts_with("no majority of the founders {0, 1, 2} answers"), "{said}");
+        assert!(said.starts_with("no majority of the voters {0, 1, 2} answers"), "{said}");
+        assert!(said.ends_with("(silent: 0): view 7 {0, 2} goes on when enough of them are back"));
+        let replaced = GroupHealth { lost: set(&[1, 2]), may_recover: false, ..stable };
+        let said = replaced.trouble(&of).unwrap_or_default();
+        assert!(said.contains("another directory than the one that votes: 1, 2)"), "{said}");
+        assert!(said.ends_with("must be made the only voter by force"), "{said}");
         assert_eq!(over.trouble(&GroupView { view: 0, ..of }), None, "there is none yet");
     }
 

@@ -31,16 +31,17 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         self.last.view.members.iter().filter(is_there).map(|it| it.node)
     }
 
-    /// Those of them that are not [left out](Self::left_out).
+    /// Those of them that are neither [left out](Self::left_out) nor to be
+    /// [evicted](Self::evicted).
     pub(super) fn active(&self) -> impl Iterator<Item = NodeId> + '_ {
-        let left_out = self.left_out();
-        self.heard().filter(move |&it| !left_out.contains(it))
+        let (left_out, evicted) = (self.left_out(), self.evicted());
+        self.heard().filter(move |&it| !left_out.contains(it) && !evicted.contains(it))
     }
 
     /// Whether this node is the coordinator of the view change: the lowest member that is not
     /// suspected. If all members are known to have begun other incarnations, no member knows the
-    /// state of the view, and the lowest node is the coordinator; also if all members are
-    /// suspected, and there is no state to hand over.
+    /// state of the view, and the lowest node (where views name their voters, the lowest voter) is
+    /// the coordinator; also if all members are suspected, and there is no state to hand over.
     fn is_coordinator(&self) -> bool {
         if self.inside.is_some() {
             return self.active().next() == Some(self.me);
@@ -51,15 +52,17 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
         let is_gone =
             |it: &Member| self.is_over(*it) || (!self.has_state && self.suspects.contains(it.node));
-        let lowest = self.universe.members().find(|it| !self.suspects.contains(*it));
+        let may_lead = |&it: &NodeId| !self.suspects.contains(it) && self.may_lead_from_outside(it);
+        let lowest = self.universe.members().find(may_lead);
         lowest == Some(self.me) && self.last.view.members.iter().all(is_gone)
     }
 
     /// The members of the next view, if nothing changes.
     fn next_members(&self) -> Vec<Member> {
-        let left_out = self.left_out();
+        let (left_out, evicted) = (self.left_out(), self.evicted());
         let is_missing = |node| self.suspects.contains(node) || left_out.contains(node);
         let stays = |it: &&Member| match self.peers.get(&it.node) {
+            _ if evicted.contains(it.node) => false,
             _ if it.node == self.me => self.wants && self.inside.is_some(),
             _ if is_missing(it.node) => false,
             Some(peer) => peer.incarnation <= it.incarnation && !peer.wants_out,
@@ -87,6 +90,12 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         next
     }
 
+    /// Whether the next view would differ.
+    fn has_reason(&self) -> bool {
+        let members = self.next_members();
+        members != self.last.view.members || self.next_voters(&members) != self.last.voters
+    }
+
     /// Ends the view if this node is the coordinator and there is a reason: a member leaves or
     /// joins, or a member has been stopped already, perhaps by a coordinator that could not go on.
     pub(super) fn consider(&mut self, is_stopped: bool, fx: &mut impl Effects<Self>) {
@@ -96,7 +105,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         if let Some(inside) = &self.inside
             && inside.phase == Phase::Running
         {
-            if !is_stopped && self.next_members() == self.last.view.members {
+            if !is_stopped && !self.has_reason() {
                 return;
             }
             self.block(fx);
@@ -190,11 +199,13 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// so, no view can follow as far as this node knows.
     pub fn has_majority(&self) -> bool {
         let voters = self.voters();
+        let left_out = self.left_out();
         let here: NodeSet = if self.forgets {
-            self.active().collect()
+            // Also those that are to be evicted: they vote on that as well.
+            self.heard().filter(|&it| !left_out.contains(it)).collect()
         } else {
-            let left_out = self.left_out();
-            let is_here = |it: &NodeId| !self.suspects.contains(*it) && !left_out.contains(*it);
+            let is_missing = |it| self.suspects.contains(it) || left_out.contains(it);
+            let is_here = |&it: &NodeId| !is_missing(it) && !self.is_replaced(it);
             voters.iter().copied().filter(is_here).collect()
         };
         D::suffices(&voters, &here)
@@ -213,7 +224,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         if let Some(inside) = &mut self.inside {
             inside.has_proposed = true;
         }
-        let command = Decide::Propose { number, voters, value };
+        let command = Decide::Propose { number, by: self.proposer(), voters, value };
         self.decide(fx, |decision, lift| {
             decision.on_command(command, lift).expect("anything may be proposed");
         });
@@ -221,11 +232,17 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
 
     /// The proposal for the next view, from the reports of stopped members.
     fn next(&self) -> Install<B, I> {
-        let view = View { id: self.last.view.id + 1, members: self.next_members() };
+        let members = self.next_members();
+        let voters = self.next_voters(&members);
+        let view = View { id: self.last.view.id + 1, members };
         let founded = self.last.founded;
         let Some(inside) = &self.inside else {
-            let gone = self.last.view.nodes().collect();
-            return Install { founded, gone, ..Install::first(view) };
+            let mut gone: Vec<NodeId> = self.last.view.nodes().collect();
+            if gone.is_empty() {
+                // Nobody was in that view: those of the one before are still gone.
+                gone.clone_from(&self.last.gone);
+            }
+            return Install { founded, voters, gone, ..Install::first(view) };
         };
         let active: NodeSet = self.active().collect();
         let counts = |node: NodeId| active.contains(node);
@@ -239,7 +256,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         // Whoever did not report in the life that the view has, replaced by another life or not:
         // that another process has begun under its number does not end the first one.
         let gone = self.last.view.nodes().filter(|&it| !counts(it)).collect();
-        Install { view, founded, base, log, infos: infos.collect(), gone }
+        Install { view, founded, voters, base, log, infos: infos.collect(), gone }
     }
 
     /// Lets the machine that decides act, and hears what it says.
@@ -258,7 +275,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
                     .nodes()
                     .filter(|&node| value.view.incarnation_of(node).is_none());
                 let all = gone.chain(value.view.nodes()).filter(|&node| node != self.me);
-                fx.broadcast(all, Message::NewView(value.clone()));
+                let voters = self.voters_outside(&value);
+                fx.broadcast(all.chain(voters.iter()), Message::NewView(value.clone()));
                 self.install(value, fx);
             }
         }
@@ -296,6 +314,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
         self.last = install;
         self.claims.settle();
+        self.settle_changes(is_in);
         let (view, id) = (&self.last.view, self.last.view.id);
         self.peers.retain(|&node, peer| match view.incarnation_of(node) {
             Some(incarnation) => *peer > (super::views::Peer { incarnation, wants_out: false }),

@@ -21,6 +21,8 @@ pub enum Decide<V> {
     Propose {
         /// The number of the instance.
         number: u64,
+        /// Who proposes.
+        by: Proposer,
         /// The voters, always in the same order.
         voters: Vec<NodeId>,
         /// The proposed value.
@@ -28,6 +30,21 @@ pub enum Decide<V> {
     },
     /// All instances up to this number are decided and known: none will be asked for here again.
     Settled(u64),
+}
+
+/// What a proposer is, besides a node.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Proposer {
+    /// Whether it is one of the voters. If not, it may have the number of one all the same.
+    pub votes: bool,
+    /// In which life it is, if a process under its number may have forgotten what it proposed: then
+    /// no two lives propose under one name.
+    pub life: u64,
+}
+
+impl Proposer {
+    /// A voter that forgets nothing.
+    pub const VOTER: Self = Self { votes: true, life: 0 };
 }
 
 /// The notices of a consensus module.

@@ -54,6 +54,9 @@ pub trait Misjudges:
     /// A crash takes votes and promises along.
     const FORGETS: bool = false;
 
+    /// The voters of the next view decide on it.
+    const NEWEST_VOTERS: bool = false;
+
     /// Proposals are altered.
     fn alter(_value: &mut Value) {}
 }
@@ -76,8 +79,11 @@ impl<F: Misjudges> Protocol for Misjudging<F> {
         mut command: Decide<Value>,
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
-        if let Decide::Propose { number, value, .. } = &mut command {
+        if let Decide::Propose { number, voters, value, .. } = &mut command {
             F::alter(value);
+            if F::NEWEST_VOTERS {
+                *voters = value.voters.iter().map(|it| it.node).collect();
+            }
             if F::AT_ONCE {
                 fx.notify(Decided::Learned { number: *number, value: value.clone() });
                 return Ok(());
@@ -169,6 +175,30 @@ pub struct VotesForgotten;
 
 impl Misjudges for VotesForgotten {
     const FORGETS: bool = true;
+}
+
+/// A proposer asks the voters of the view that it proposes instead of those of the one before.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct OldVotersForgotten;
+
+impl Misjudges for OldVotersForgotten {
+    const NEWEST_VOTERS: bool = true;
+}
+
+/// A node whose directory is lost is taken for the voter that it was.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct TakenForTheFormer;
+
+impl<D: Decision<Value>> Mistake<Views<Payload, Digest, D>> for TakenForTheFormer {
+    fn after_crash(
+        self,
+        node: &Views<Payload, Digest, D>,
+        fresh: Views<Payload, Digest, D>,
+    ) -> Views<Payload, Digest, D> {
+        let mut left = node.after_loss(fresh);
+        left.voting.since = node.voting.since;
+        left
+    }
 }
 
 /// A member that has reported goes on delivering.

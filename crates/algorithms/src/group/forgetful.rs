@@ -10,6 +10,7 @@ use super::decision::Decision;
 use super::message::{Install, Message};
 use super::view::{Member, View};
 use super::views::Views;
+use super::voters::Voting;
 
 /// A group to be founded: by the lowest of these nodes, when all others of them have reported that
 /// they are in no group, and no node is known to be in one.
@@ -47,11 +48,14 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     }
 
     /// A node with stable storage that has never been in a group: as a
-    /// [forgetful](Self::forgetful) one, it comes in when it asks to, but the founders vote, in
-    /// whatever incarnation, and found the group once. Whoever else is a member has no vote, so
-    /// that it does not matter whether its storage outlives it.
+    /// [forgetful](Self::forgetful) one, it comes in when it asks to, but views name their
+    /// [voters](super::voters). The founders found the group once, and are its first voters.
+    /// Whoever else is a member has no vote until it is given one, so that until then it does not
+    /// matter whether its storage outlives it.
     pub fn remembering(me: NodeId, universe: Group, incarnation: u64, founding: Founding) -> Self {
-        Self { forgets: false, ..Self::forgetful(me, universe, incarnation, Some(founding)) }
+        let node = Self::forgetful(me, universe, incarnation, Some(founding));
+        let voting = Voting::default().in_directory(Some(incarnation));
+        Self { forgets: false, voting, ..node }
     }
 
     /// The same, and it wants to be a member from the start.
@@ -86,18 +90,10 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         Self { incarnation, wants: self.wants, founding, last, ..fresh }
     }
 
-    /// Whether a node is asked to vote.
-    pub(super) fn has_vote(&self, node: NodeId) -> bool {
-        if self.forgets {
-            return self.last.view.incarnation_of(node).is_some();
-        }
-        self.founding.as_ref().is_none_or(|founding| founding.founders.contains(&node))
-    }
-
     /// Writes what is on stable storage.
     pub(super) fn stored<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self { incarnation, wants, last, decision, .. } = self;
-        (incarnation, wants, last, decision.votes()).serialize(serializer)
+        let Self { incarnation, wants, last, voting, decision, .. } = self;
+        (incarnation, voting.since, wants, last, decision.votes()).serialize(serializer)
     }
 
     /// This fresh node with what was there before a crash.
@@ -105,19 +101,13 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         self,
         stored: R,
     ) -> Result<Self, R::Error> {
-        let (incarnation, wants, last, votes) =
-            <(u64, bool, Install<B, I>, D::Votes)>::deserialize(stored)?;
+        let (incarnation, since, wants, last, votes) =
+            <(u64, Option<u64>, bool, Install<B, I>, D::Votes)>::deserialize(stored)?;
         // A clock may say more, and never counts if it says less.
         let incarnation = self.incarnation.max(incarnation + 1);
         let decision = self.decision.with_votes(votes);
-        Ok(Self { incarnation, wants, last, decision, ..self })
-    }
-
-    /// Whether it may promise and vote: without stable storage only as the member that the view
-    /// has, since an earlier life of this node may have voted.
-    pub(super) fn may_vote(&self, number: u64) -> bool {
-        let view = &self.last.view;
-        !self.forgets || (number == view.id && view.has(self.itself()))
+        let voting = self.voting.in_directory(since);
+        Ok(Self { incarnation, wants, last, voting, decision, ..self })
     }
 
     /// The newest view, and whether it belongs to it.
@@ -133,7 +123,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         let is_lost = |node: &NodeId| {
             let incarnation = view.incarnation_of(*node);
             let member = incarnation.map(|incarnation| Member { node: *node, incarnation });
-            self.forgets && member.is_some_and(|member| self.is_over(member))
+            let has_forgotten = member.is_some_and(|member| self.is_over(member));
+            (self.forgets && has_forgotten) || self.is_replaced(*node)
         };
         let lost: NodeSet = voters.iter().copied().filter(is_lost).collect();
         let is_suspected = |node: &NodeId| self.suspects.contains(*node) && !lost.contains(*node);
@@ -193,8 +184,9 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         let Some(mut members) = lives.collect::<Option<Vec<Member>>>() else { return };
         members.push(self.itself());
         members.sort_unstable();
+        let Some(voters) = self.as_voters(&members) else { return };
         let gone = founders.clone();
-        let first = Install { gone, ..Install::first(View { id: *view, members }) };
+        let first = Install { voters, gone, ..Install::first(View { id: *view, members }) };
         let others = first.view.nodes().filter(|&node| node != self.me);
         fx.broadcast(others, Message::NewView(first.clone()));
         self.install(first, fx);
@@ -345,6 +337,30 @@ mod tests {
         let ids = views(&nodes);
         assert!(nodes.iter().all(Node::is_inside), "{ids:?}");
         assert!((before + 1..before + 9).contains(&ids[0]), "the same group: {ids:?}");
+    }
+
+    /// Without stable storage its vote is needed all the same: it is a half of the group, and the
+    /// lowest.
+    #[test]
+    fn the_lowest_of_two_is_evicted_by_the_other_and_comes_back() {
+        let founding = || Some(Founding { view: 1000, founders: [NodeId(0)].into(), patience: 0 });
+        let made = |id| Node::forgetful(NodeId(id), Group::of(2), 0, founding()).joining();
+        let (mut nodes, mut flight) = ([0, 1].map(made).to_vec(), Flight::new());
+        for _ in 0..3 {
+            beat(&mut nodes, &mut flight);
+        }
+        let before = nodes[0].view().clone();
+        assert_eq!(before.members.len(), 2, "{before}");
+        let evict = Input::Ask(Ask::Evict(NodeId(0)));
+        let act = |node: &mut Node, fx: &mut _| node.on_command(evict, fx).unwrap();
+        happens(&mut nodes[1], &mut flight, Box::new(act));
+        for _ in 0..3 {
+            beat(&mut nodes, &mut flight);
+        }
+        assert!(nodes.iter().all(Node::is_inside), "{:?}", views(&nodes));
+        let after = nodes[0].view();
+        assert_eq!(after.incarnation_of(NodeId(0)), Some(1), "in another life");
+        assert_eq!(after.id, before.id + 2, "out, and in again");
     }
 
     #[test]

@@ -65,6 +65,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             view: self.last.view.id,
             inside,
             misses: self.suspects.iter().collect(),
+            since: self.voting.since,
+            changes: self.voting.pending(),
         }
     }
 

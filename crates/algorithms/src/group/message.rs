@@ -9,6 +9,7 @@ use vorrang_protocol::{Data, NodeId};
 
 use super::list;
 use super::view::View;
+use super::voters::{Change, Voter};
 use crate::layer::kinds::{MOST_KINDS, with};
 
 /// The messages between nodes; `B` is the payload of multicasts, `I` the state that is transferred
@@ -67,6 +68,10 @@ pub struct Status {
     pub inside: Option<Progress>,
     /// The nodes that it cannot hear, lowest first.
     pub misses: Vec<NodeId>,
+    /// Since which life it has its directory, [where that matters](super::voters).
+    pub since: Option<u64>,
+    /// What it was asked to change, and is not done.
+    pub changes: Vec<Change>,
 }
 
 /// How far a node has come in its view.
@@ -111,6 +116,9 @@ pub struct Install<B, I> {
     pub view: View,
     /// The number of the view with which its group was founded: another one is another group.
     pub founded: u64,
+    /// Who votes on the next view, where views [name](super::voters) their voters: lowest first,
+    /// each node once. Else none.
+    pub voters: Vec<Voter>,
     /// How many messages of the last view all members had delivered.
     pub base: u32,
     /// Those after these, up to its end.
@@ -138,7 +146,15 @@ impl<B, I> Install<B, I> {
     /// The first view of a group, before which there was nothing.
     pub const fn first(view: View) -> Self {
         let founded = view.id;
-        Self { view, founded, base: 0, log: Vec::new(), infos: Vec::new(), gone: Vec::new() }
+        Self {
+            view,
+            founded,
+            voters: Vec::new(),
+            base: 0,
+            log: Vec::new(),
+            infos: Vec::new(),
+            gone: Vec::new(),
+        }
     }
 
     /// The messages to deliver after so many.
@@ -236,14 +252,17 @@ impl<B: Data, I: Data, M: vorrang_protocol::Message> fmt::Display for Message<B,
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { incarnation, wants, view, inside, misses } = self;
+        let Self { incarnation, wants, view, inside, misses, changes, .. } = self;
         write!(f, "life {incarnation}, {}, view {view}", if *wants { "in" } else { "out" })?;
         match inside {
             Some(Progress { upto, is_frozen: false }) => write!(f, ", {upto} delivered")?,
             Some(Progress { upto, is_frozen: true }) => write!(f, ", {upto} delivered, blocked")?,
             None => {}
         }
-        if misses.is_empty() { Ok(()) } else { write!(f, ", misses {}", list(misses)) }
+        if !misses.is_empty() {
+            write!(f, ", misses {}", list(misses))?;
+        }
+        if changes.is_empty() { Ok(()) } else { write!(f, ", asks to {}", list(changes)) }
     }
 }
 

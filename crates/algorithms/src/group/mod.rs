@@ -7,6 +7,7 @@
 //! about to end (what it multicasts from then on belongs to the next view), and [`Notice::Out`]
 //! when it belongs to the group no more.
 
+mod asks;
 pub mod card;
 mod change;
 mod claims;
@@ -25,6 +26,7 @@ pub mod message;
 pub mod named;
 mod payload;
 mod reach;
+pub mod recovery;
 pub mod replica;
 mod shown;
 pub mod spec;
@@ -34,6 +36,7 @@ pub mod view;
 pub mod view_leader;
 pub mod views;
 pub mod virtual_synchrony;
+pub mod voters;
 
 use alloc::format;
 use alloc::string::{String, ToString as _};

@@ -25,7 +25,9 @@
 //! promised, so the proposer is told of a vote in b or later; by induction all votes above b are
 //! for v. A ballot is used once: its second part is the proposer, whose own vote is the first it
 //! asks for, before anything is sent, and which never uses a ballot that is not above its own
-//! promise, not even after a crash. *Ballot 0* belongs to the first voter and needs no promises,
+//! promise, not even after a crash. (One that may forget that has a part for each of its
+//! [lives](super::decision::Proposer), and if it is no voter, though it has the number of one, its
+//! own promise and vote do not count.) *Ballot 0* belongs to the first voter and needs no promises,
 //! as there is no lower one.
 //!
 //! **Live** if one proposer is not disturbed for long enough: a proposer that is refused stops, and
@@ -41,7 +43,7 @@ use vorrang_protocol::{
     Data, Effects, Never, NodeId, NodeSet, NodeState, Protocol, Refused, SortedMap, StateValue,
 };
 
-use super::decision::{Decide, Decided, Decision};
+use super::decision::{Decide, Decided, Decision, Proposer};
 use super::view::is_primary;
 
 /// A ballot: its round, and whose it is. Higher is later.
@@ -51,6 +53,8 @@ pub struct Ballot {
     pub round: u32,
     /// Its proposer.
     pub of: NodeId,
+    /// In which life, if that matters.
+    pub life: u64,
 }
 
 impl fmt::Display for Ballot {
@@ -126,6 +130,7 @@ pub struct Vote<V> {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Attempt<V> {
     number: u64,
+    by: Proposer,
     voters: Vec<NodeId>,
     ballot: Ballot,
     /// The value that it asks votes for.
@@ -143,21 +148,36 @@ enum Phase {
     Asking,
 }
 
+impl<V> Attempt<V> {
+    /// An answer; its own counts if it is a voter.
+    fn count(&mut self, from: NodeId, me: NodeId) {
+        if from != me || self.by.votes {
+            self.answered.insert(from);
+        }
+    }
+}
+
 impl<V: Data> Synod<V> {
     fn vote(&mut self, number: u64) -> &mut Vote<V> {
         self.votes.get_or_insert(number, Vote { promised: None, accepted: None })
     }
 
     /// Begins a ballot above all that it has promised.
-    fn begin(&mut self, number: u64, voters: Vec<NodeId>, value: V, fx: &mut impl Effects<Self>) {
+    fn begin(
+        &mut self,
+        (number, by): (u64, Proposer),
+        voters: Vec<NodeId>,
+        value: V,
+        fx: &mut impl Effects<Self>,
+    ) {
         let me = self.me;
         let promised = self.vote(number).promised;
-        let is_first = promised.is_none() && voters.first() == Some(&me);
+        let is_first = by.votes && promised.is_none() && voters.first() == Some(&me);
         let round = if is_first { 0 } else { promised.map_or(1, |it| it.round + 1) };
-        let ballot = Ballot { round, of: me };
+        let ballot = Ballot { round, of: me, life: by.life };
         let phase = if is_first { Phase::Asking } else { Phase::Preparing(None) };
         let answered = NodeSet::EMPTY;
-        self.attempt = Some(Attempt { number, voters, ballot, value, phase, answered });
+        self.attempt = Some(Attempt { number, by, voters, ballot, value, phase, answered });
         self.ask_itself(fx);
         self.ask_others(fx);
     }
@@ -191,7 +211,7 @@ impl<V: Data> Synod<V> {
     /// Asks those who have not answered.
     fn ask_others(&self, fx: &mut impl Effects<Self>) {
         let Some(attempt) = &self.attempt else { return };
-        let Attempt { number, voters, ballot, value, phase, answered } = attempt;
+        let Attempt { number, voters, ballot, value, phase, answered, .. } = attempt;
         let message = match phase {
             Phase::Preparing(_) => Message::Prepare(*number, *ballot),
             Phase::Asking => Message::Accept(*number, *ballot, value.clone()),
@@ -213,7 +233,7 @@ impl<V: Data> Synod<V> {
         if (attempt.number, attempt.ballot) != (number, ballot) {
             return;
         }
-        attempt.answered.insert(from);
+        attempt.count(from, self.me);
         if let Some((voted, value)) = voted
             && Some(voted) > highest
         {
@@ -239,7 +259,7 @@ impl<V: Data> Synod<V> {
         if (attempt.number, attempt.ballot, attempt.phase) != (number, ballot, Phase::Asking) {
             return;
         }
-        attempt.answered.insert(from);
+        attempt.count(from, self.me);
         if is_primary(&attempt.voters, &attempt.answered) {
             let value = attempt.value.clone();
             self.attempt = None;
@@ -265,7 +285,9 @@ impl<V: Data> Protocol for Synod<V> {
             {
                 self.ask_others(fx);
             }
-            Decide::Propose { number, voters, value } => self.begin(number, voters, value, fx),
+            Decide::Propose { number, by, voters, value } => {
+                self.begin((number, by), voters, value, fx);
+            }
             Decide::Settled(number) => {
                 self.votes = self.votes.split_off(&(number + 1));
                 self.attempt.take_if(|it| it.number <= number);
@@ -315,7 +337,10 @@ impl<V: Data> Protocol for Synod<V> {
 
     /// What it has promised and accepted, by the number of the view, and what it proposes.
     fn state(&self) -> NodeState {
-        let ballot = |ballot: &Ballot| (ballot.round, ballot.of);
+        let ballot = |&Ballot { round, of, life }: &Ballot| match life {
+            0 => StateValue::from((round, of)),
+            life => StateValue::from((round, of, life)),
+        };
         let promised = self
             .votes
             .iter()
@@ -408,7 +433,8 @@ mod tests {
     fn propose(node: &mut Synod<char>, value: char) -> Vec<String> {
         let voters = [0, 1, 2].map(NodeId).to_vec();
         came(node, |node, fx| {
-            node.on_command(Decide::Propose { number: 5, voters, value }, fx).unwrap();
+            let by = Proposer::VOTER;
+            node.on_command(Decide::Propose { number: 5, by, voters, value }, fx).unwrap();
         })
     }
 
@@ -417,7 +443,7 @@ mod tests {
     }
 
     const fn ballot(round: u32, of: u32) -> Ballot {
-        Ballot { round, of: NodeId(of) }
+        Ballot { round, of: NodeId(of), life: 0 }
     }
 
     #[test]
@@ -478,6 +504,49 @@ mod tests {
         assert_eq!(hear(&mut node, 2, Message::Promise(5, ballot(1, 1), None)), [""; 0]);
         let voted = hear(&mut node, 0, Message::Accept(5, ballot(2, 0), 'a'));
         assert_eq!(voted, ["0 ACCEPTED(5: 2.0)"]);
+    }
+
+    /// A proposer with the number of the first voter, and without what that one has kept.
+    fn propose_as_another(node: &mut Synod<char>, life: u64, value: char) -> Vec<Message<char>> {
+        let voters = [1, 2, 3].map(NodeId).to_vec();
+        let by = Proposer { votes: false, life };
+        let mut fx = Outbox::default();
+        node.on_command(Decide::Propose { number: 5, by, voters, value }, &mut fx).unwrap();
+        let sent = |effect| match effect {
+            Effect::Send { message, .. } => message,
+            Effect::Notify(_) | Effect::SetTimer { .. } | Effect::CancelTimer(_) => panic!(),
+        };
+        fx.take().into_iter().map(sent).collect()
+    }
+
+    #[test]
+    fn whoever_only_has_the_number_of_a_voter_has_neither_its_vote_nor_its_first_ballot() {
+        let mut node = Synod::new(NodeId(1));
+        let of = |life| Ballot { round: 1, of: NodeId(1), life };
+        let asks = propose_as_another(&mut node, 7, 'a');
+        assert_eq!(asks, [Message::Prepare(5, of(7)), Message::Prepare(5, of(7))]);
+        assert_eq!(hear(&mut node, 2, Message::Promise(5, of(7), None)), [""; 0], "one of three");
+        assert!(!hear(&mut node, 3, Message::Promise(5, of(7), None)).is_empty());
+        assert_eq!(hear(&mut node, 2, Message::Accepted(5, of(7))), [""; 0], "one of three");
+        assert_eq!(hear(&mut node, 3, Message::Accepted(5, of(7))), ["5: a"]);
+    }
+
+    /// A voter has voted for what the former life proposed, and the next life knows nothing of it.
+    #[test]
+    fn two_lives_that_know_nothing_of_each_other_propose_in_different_ballots() {
+        let mut voter = Synod::new(NodeId(2));
+        let asks = |life, value| {
+            let mut node = Synod::new(NodeId(1));
+            propose_as_another(&mut node, life, value).swap_remove(0)
+        };
+        let (former, latter) = (asks(7, 'a'), asks(9, 'b'));
+        assert_ne!(former, latter);
+        let Message::Prepare(5, ballot) = former else { panic!() };
+        hear(&mut voter, 1, Message::Accept(5, ballot, 'a'));
+        let said = hear(&mut voter, 1, latter);
+        assert_eq!(said, ["1 PROMISE(5: 1.1, voted in 1.1)"]);
+        let late = hear(&mut voter, 1, Message::Accept(5, ballot, 'a'));
+        assert_eq!(late, ["1 REFUSED(5: 1.1)"], "of the former life");
     }
 
     #[test]

@@ -140,7 +140,15 @@ mod tests {
     fn are_in(node: &mut Node, view: u64, members: &[u32]) {
         for &from in members {
             let inside = Some(Progress { upto: 0, is_frozen: false });
-            let status = Status { incarnation: 0, wants: true, view, inside, misses: vec![] };
+            let status = Status {
+                incarnation: 0,
+                wants: true,
+                view,
+                inside,
+                misses: vec![],
+                since: None,
+                changes: vec![],
+            };
             node.on_message(NodeId(from), Message::Status(status), &mut Outbox::default());
         }
     }

@@ -6,12 +6,13 @@
 
 use alloc::vec::Vec;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserializer, Serializer};
 use vorrang_protocol::{
     Data, Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused, SortedMap,
     SortedSet,
 };
 
+pub use super::asks::{Ask, Told};
 use super::claims::Claims;
 use super::decision::Decision;
 use super::forgetful::Founding;
@@ -19,42 +20,8 @@ use super::input::Input;
 use super::log::Log;
 use super::message::{Entry, Install, Message, Progress, Report, Status};
 use super::view::{Member, View};
+use super::voters::Voting;
 use super::{ALREADY_IN, NOT_IN};
-
-/// The commands of the layer above.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Ask<B, I> {
-    /// Wants to belong to the group.
-    Join,
-    /// Wants to belong to it no more.
-    Leave,
-    /// Tells all members something.
-    Multicast(B),
-    /// Has stopped, as it was told to, and hands this over.
-    BlockOk(I),
-    /// Wants the view to end, and another one to begin of the same members.
-    Renew,
-}
-
-/// The notices to the layer above.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Told<B, I> {
-    /// The view ends: stop, and hand over what others should know.
-    Block,
-    /// A message.
-    Deliver(Entry<B>),
-    /// A view begins.
-    Installed {
-        /// With all that is known of the one before.
-        install: Install<B, I>,
-        /// Whether this node was in that one.
-        went_on: bool,
-    },
-    /// This node belongs to the group no more; unless it wanted that, it tries to come back.
-    Out,
-}
 
 /// One node. `D` decides what comes next.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -83,6 +50,8 @@ pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
     pub(super) suspects: NodeSet,
     /// What others say of whom they cannot hear.
     pub(super) claims: Claims,
+    /// Whether it votes, and what is to change.
+    pub(super) voting: Voting,
     /// Multicasts for the next view.
     pub(super) queue: Vec<B>,
     /// Messages of views that it does not know yet.
@@ -160,6 +129,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             peers: SortedMap::new(),
             suspects: NodeSet::EMPTY,
             claims: Claims::default(),
+            voting: Voting::default(),
             queue: Vec::new(),
             early: SortedSet::new(),
             decision: D::new(me),
@@ -170,23 +140,6 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     #[must_use]
     pub fn without_state(self) -> Self {
         Self { has_state: false, ..self }
-    }
-
-    /// The voters on the successor of the newest view that it knows: its members, lowest first, and
-    /// then all others; but without stable storage only the members, in the incarnations that the
-    /// view has, and of a group that is [founded](Self::remembering) with it only the founders.
-    pub fn voters(&self) -> Vec<NodeId> {
-        let is_other = |&node: &NodeId| self.last.view.incarnation_of(node).is_none();
-        let all = self.last.view.nodes().chain(self.universe.members().filter(is_other));
-        all.filter(|&node| self.has_vote(node)).collect()
-    }
-
-    /// Whether it has not voted on a successor of this view: while enough voters say so, there is
-    /// none.
-    pub fn vouches_for(&self, view: u64) -> bool {
-        let is_running = self.inside.as_ref().is_none_or(|it| it.phase == Phase::Running);
-        let is_voter = !self.forgets || (self.inside.is_some() && view == self.last.view.id);
-        is_voter && is_running && view >= self.last.view.id && !self.decision.has_voted(view)
     }
 
     /// The newest view that it knows.
@@ -299,6 +252,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
 
     fn on_status(&mut self, from: NodeId, status: Status, fx: &mut impl Effects<Self>) {
         let is_telling = self.on_claims(from, &status.misses, fx);
+        self.voting.hear(from, &status);
         self.on_standing(from, status, is_telling, fx);
     }
 
@@ -330,6 +284,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         if is_new {
             self.peers.insert(from, news);
         }
+        let is_asking = self.hear_changes(from, &status);
         if status.view < self.last.view.id {
             if self.helps(from) {
                 fx.send(from, Message::NewView(self.last.clone()));
@@ -342,7 +297,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         if is_new {
             self.found(fx);
         }
-        if is_new || is_telling {
+        if is_new || is_telling || is_asking {
             self.consider(false, fx);
         }
     }
@@ -425,6 +380,9 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
             Input::Ask(Ask::Multicast(payload)) => self.multicast(payload, fx),
             Input::Ask(Ask::BlockOk(info)) => self.on_block_ok(info, fx),
             Input::Ask(Ask::Renew) => self.renew(fx),
+            Input::Ask(Ask::Evict(node)) => return self.evict(node, fx),
+            Input::Ask(Ask::AddVoter(node)) => return self.add_voter(node, fx),
+            Input::Ask(Ask::RemoveVoter(node)) => return self.remove_voter(node, fx),
             Input::Suspect(node) => {
                 if self.suspects.insert(node) {
                     self.on_missing(node);
@@ -483,6 +441,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
             incarnation: self.incarnation + 1,
             wants: self.wants,
             last: self.last.clone(),
+            voting: fresh.voting.in_directory(self.voting.since),
             decision: self.decision.after_crash(fresh.decision),
             ..fresh
         }

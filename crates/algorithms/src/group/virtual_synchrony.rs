@@ -97,12 +97,12 @@
 //! *Waiting*: a founder that starts for the first time and one that comes back look alike, so the
 //! lowest founder waits for some heartbeats before, in which members of a group that is still there
 //! can find it. *With stable storage* ([`remembering`](super::views::Views::remembering)) a group
-//! is
-//! founded once: the lowest founder stores its view before it tells anyone, and having one never
-//! founds again; every other view is voted on. The voters are the founders, in every incarnation:
-//! whoever joins later may propose, in a view that has its incarnation, and does not vote, so it
-//! may
-//! lose its storage.
+//! is founded once: the lowest founder stores its view before it tells anyone, and having one never
+//! founds again; every other view is voted on. Each view [names its voters](super::voters), to
+//! begin with the founders, which vote in every incarnation, members or not. Whoever joins later
+//! may propose, and does not vote before a view says so. Voters are added, replaced and removed,
+//! and members evicted, by the next view; if a majority of voters is lost, one is made the only one
+//! [by force](super::recovery).
 //!
 //! **Links** may lose, double and reorder. There is no layer of reliable channels below: what it
 //! would need is here anyway. Messages are kept until all have them, since a view may end; every

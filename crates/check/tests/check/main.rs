@@ -33,5 +33,6 @@ mod survivors;
 mod trees;
 mod tricks;
 mod verdicts;
+mod voters;
 mod walks;
 mod waves;

@@ -132,7 +132,7 @@ fn two_groups_are_impossible() {
     let token = entered(&nodes[3]);
     leave(&mut nodes[3]);
     kill(&mut nodes[1]);
-    let told = nodes[3].until_told("no majority of the founders {0, 1, 2} answers");
+    let told = nodes[3].until_told("no majority of the voters {0, 1, 2} answers");
     assert!(told.contains("silent: 0, 1"), "{told}");
     kill(&mut nodes[2]);
     for (id, node) in nodes.iter_mut().enumerate().take(3) {
@@ -250,7 +250,7 @@ fn a_node_that_cannot_write_ends_and_says_why() {
     kill(&mut nodes[2]);
     let (code, _) = nodes[1].end();
     assert_eq!(code, Some(4));
-    nodes[0].until_told("no majority of the founders {0, 1, 2} answers");
+    nodes[0].until_told("no majority of the voters {0, 1, 2} answers");
     fs::remove_dir(members.data(1).join("state.new")).expect("it is empty");
     nodes[1] = members.back(1);
     nodes[0].until_told("{0, 1}");

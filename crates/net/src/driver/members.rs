@@ -15,6 +15,7 @@ use crate::handle::Goodbye;
 use crate::incarnations::Parting;
 use crate::meaning::{Meaning, Service};
 use crate::node_core::AnyCommand;
+use crate::refusal::{Refusal, Refuser};
 use crate::timers::deadline;
 use crate::turns::{ReleaseOutcome, Stage};
 
@@ -174,6 +175,12 @@ impl<W: Network> Driver<W> {
     /// safe.
     pub(crate) fn fence(&mut self, by: NodeId) {
         let why = format!("it was restarted, and node {by} knows its previous incarnation");
+        self.fence_for(Fence { by, why, is_replaced: false }, Event::Fenced { by });
+    }
+
+    /// A peer knows of another start in our directory, which has gone on since.
+    pub(crate) fn fence_copy(&mut self, by: NodeId) {
+        let why = format!("node {by} refuses it: {}", Refusal::Copied.sentence(Refuser::Them));
         self.fence_for(Fence { by, why, is_replaced: false }, Event::Fenced { by });
     }
 

@@ -211,6 +211,7 @@ impl Driver<UdpNetwork> {
             | Refusal::TooQuiet { .. }
             | Refusal::Cast { .. }
             | Refusal::List
+            | Refusal::Copied
             | Refusal::Replaced { .. }
             | Refusal::Founders { .. }
             | Refusal::Ahead

@@ -21,10 +21,10 @@ use super::peer::Peer;
 use super::sockets::{self, CAST, OWN, PLACES, Sockets};
 use super::{Cast, Multicast, Udp};
 use crate::config::{Config, Timing};
+use crate::drawn::draw_number;
 use crate::error::NetError;
 use crate::event::Event;
 use crate::identity::Identity;
-use crate::incarnations::draw_incarnation;
 use crate::machine_io::Outbound;
 use crate::rate_limit::RateLimit;
 use crate::status::Datagrams;
@@ -155,7 +155,7 @@ impl UdpNetwork {
             timing: config.timing,
             digest: datagram::digest(identity, &cast),
             cast,
-            incarnation: draw_incarnation(),
+            incarnation: draw_number(),
             sockets: Sockets { own, cast: hearing },
             casting,
             peers: (0..).zip(&config.peers).map(peer).collect(),

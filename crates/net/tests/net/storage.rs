@@ -10,7 +10,7 @@ use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use vorrang_algorithms::group::forgetful::Founding;
-use vorrang_algorithms::group::locks::{NodeFactory, with_memory};
+use vorrang_algorithms::group::locks::{NodeFactory, ViewLayer, with_memory};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::setup::Setup;
 use vorrang_erased::AnyNode;
@@ -103,6 +103,123 @@ async fn nothing_is_sent_or_told_that_could_be_forgotten() {
     let silence = tokio::time::timeout(Duration::from_millis(300), heard.recv()).await;
     assert!(silence.is_err(), "{silence:?}");
     fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Node 1 is started twice in its directory, and then in a copy of what that had at its first
+/// start: its number and its clock are right, and it has forgotten what was promised since.
+#[tokio::test]
+async fn a_copy_of_a_directory_is_refused_and_does_nothing() {
+    let folder = std::env::temp_dir().join(format!("vorrang-copy-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&folder);
+    let [zero, one, copy] = ["0", "1", "copy"].map(|it| folder.join(it));
+    let bound = async |address: &str| TcpListener::bind(address).await.unwrap();
+    let listeners = [bound("127.0.0.1:0").await, bound("127.0.0.1:0").await];
+    let peers = listeners.each_ref().map(|it| it.local_addr().unwrap().to_string()).to_vec();
+    let [at_zero, at_one] = listeners;
+    let (witness, _heard) = start(0, (at_zero, peers.clone()), &zero).await;
+    let (first, _told) = start(1, (at_one, peers.clone()), &one).await;
+    first.command(5).await.unwrap();
+    connected(&witness, 1).await;
+    first.kill().await;
+    fs::create_dir_all(&copy).unwrap();
+    fs::copy(one.join("state"), copy.join("state")).unwrap();
+    let (second, _told) = start(1, (bound(&peers[1]).await, peers.clone()), &one).await;
+    connected(&witness, 2).await;
+    second.kill().await;
+    let (copied, mut told) = start(1, (bound(&peers[1]).await, peers.clone()), &copy).await;
+    assert_eq!(soon("what it restarts with", told.recv()).await, Some(1005));
+    let fenced = loop {
+        match copied.status().await.unwrap().fenced {
+            Some(why) => break why,
+            None => tokio::time::sleep(Duration::from_millis(5)).await,
+        }
+    };
+    assert!(fenced.contains("node 0 refuses it: our directory is a copy"), "{fenced}");
+    let refused = copied.command(6).await.unwrap_err().to_string();
+    assert!(refused.contains("our directory is a copy"), "{refused}");
+    // Whoever goes on in the original is let in.
+    copied.kill().await;
+    let (_third, _told) = start(1, (bound(&peers[1]).await, peers), &one).await;
+    connected(&witness, 3).await;
+    fs::remove_dir_all(&folder).unwrap();
+}
+
+/// Waits until a node has been connected so often with the other.
+async fn connected(node: &Handle<u32>, times: u64) {
+    let often = async {
+        while node.status().await.unwrap().links[0].connections < times {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    soon("a connection", often).await;
+}
+
+/// A majority of voters is lost for good: the one that is left goes on alone, with its directory.
+#[test]
+fn a_forced_recovery_makes_one_node_the_only_voter() {
+    let path = std::env::temp_dir().join(format!("vorrang-recover-{}", std::process::id()));
+    let _ = fs::remove_dir_all(&path);
+    let setup = Setup::new(Group::of(3));
+    let make = |id: NodeId, life: u64| {
+        let founders = [0, 1, 2].map(NodeId).to_vec();
+        let founding = Founding { view: 5, founders, patience: 0 };
+        let anew = NodeFactory::new(RicartAgrawala::new);
+        AnyNode::new(with_memory(id, &setup, (life, founding), anew, None))
+    };
+    let mut nodes: Vec<_> = [0, 1, 2].map(|id| make(NodeId(id), 0)).into();
+    let mut flight = Vec::new();
+    for at in [0, 1, 2].map(NodeId) {
+        let mut fx = Outbox::default();
+        nodes[at.index()].on_start(&mut fx);
+        flight.extend(fx.take().into_iter().map(|effect| (at, effect)));
+    }
+    for _ in 0..2000 {
+        if flight.is_empty() {
+            break;
+        }
+        let (from, effect) = flight.remove(0);
+        if let Effect::Send { to, message } = effect {
+            let mut fx = Outbox::default();
+            nodes[to.index()].on_message(from, message, &mut fx);
+            flight.extend(fx.take().into_iter().map(|effect| (to, effect)));
+        }
+    }
+    let before = nodes[2].group_view().unwrap();
+    assert!(before.is_in && before.members.len() == 3, "{before}");
+
+    let mut storage = StableStorage::open(&path, owner(2), true).unwrap();
+    let recover = |storage: &mut StableStorage| {
+        storage.recover(ViewLayer::blank(NodeId(2)), |views| views.recovered(1000))
+    };
+    let empty = recover(&mut storage).unwrap_err().to_string();
+    assert!(empty.contains("there is nothing in") && empty.contains("to recover"), "{empty}");
+    storage.save(b"something else").unwrap();
+    let unreadable = recover(&mut storage).unwrap_err().to_string();
+    assert!(unreadable.contains("was not stored by such a node"), "{unreadable}");
+    let mut bytes = Vec::new();
+    make(NodeId(2), 0).stored(&mut bytes);
+    storage.save(&bytes).unwrap();
+    let refused = recover(&mut storage).unwrap_err().to_string();
+    assert!(refused.contains("knows no view"), "{refused}");
+    bytes.clear();
+    nodes[2].stored(&mut bytes);
+    storage.save(&bytes).unwrap();
+    let recovery = recover(&mut storage).unwrap();
+    assert_eq!(recovery.before.id, before.view);
+    assert!(recovery.view > before.view + 1_000_000);
+    let others: Vec<NodeId> = recovery.others().map(|it| it.node).collect();
+    assert_eq!(others, [0, 1].map(NodeId));
+    drop(storage);
+
+    let storage = StableStorage::open(&path, owner(2), true).unwrap();
+    let mut left = make(NodeId(2), 7).restored(storage.machine().unwrap()).unwrap();
+    left.on_restart(&mut Outbox::default());
+    let view = left.group_view().unwrap();
+    assert_eq!((view.view, view.is_in), (recovery.view + 1, true));
+    assert_eq!(view.members.iter().collect::<Vec<_>>(), [NodeId(2)]);
+    let health = left.group_health().unwrap();
+    assert!(health.has_majority && health.voters.iter().eq([NodeId(2)]), "{health:?}");
+    fs::remove_dir_all(&path).unwrap();
 }
 
 /// Three nodes of a lock on views are started, and crash after each of the first steps.

@@ -131,6 +131,7 @@ pub(crate) fn hello(sender: u32, target: u32, peers: &[String]) -> Hello {
         target: NodeId(target),
         generation: 0,
         founders: 0,
+        start: None,
     };
     Hello {
         who,

@@ -25,4 +25,5 @@ mod token_ring;
 mod trees;
 mod users;
 mod verdicts;
+mod voters;
 mod waves;

@@ -98,7 +98,10 @@ impl Workload<Command, Notice> for Users {
             | Command::Observe(_)
             | Command::Ignore(_)
             | Command::Renew
-            | Command::Leave => false,
+            | Command::Leave
+            | Command::Evict(_)
+            | Command::AddVoter(_)
+            | Command::RemoveVoter(_) => false,
         }
     }
     fn on_command(
@@ -124,7 +127,10 @@ impl Workload<Command, Notice> for Users {
             | Command::Observe(_)
             | Command::Ignore(_)
             | Command::Renew
-            | Command::Leave => {}
+            | Command::Leave
+            | Command::Evict(_)
+            | Command::AddVoter(_)
+            | Command::RemoveVoter(_) => {}
         }
     }
     fn on_notice(

@@ -23,8 +23,8 @@ pub fn without_memory<P: Exclusive>(
     joining(me, setup, views, anew, lease)
 }
 
-/// The same with stable storage, in a group that these are to found, and have a vote in: see
-/// [`Views::remembering`].
+/// The same with stable storage, in a group that these are to found, and have the first votes in:
+/// see [`Views::remembering`].
 pub fn with_memory<P: Exclusive>(
     me: NodeId,
     setup: &Setup,

@@ -74,6 +74,11 @@ pub trait Inner: Clone + Eq + Hash + Debug + Send + Sync + 'static {
         hands: &mut Hands<'_, Self, E>,
     ) -> Result<(), Refused>;
 
+    /// What a command asks of the views instead of what is inside.
+    fn to_views(_command: &Self::Command) -> Option<Ask<Never, Self::Report>> {
+        None
+    }
+
     /// The view ends: nobody enters until the next one begins.
     fn stop(&mut self, member: OfMember) -> Self::Report;
 
@@ -334,9 +339,10 @@ impl<A: Inner> Protocol for InViews<A> {
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
         let below = match command {
-            Input::Ask(command) => {
-                return self.within(fx, |inner, hands| inner.on_command(command, hands));
-            }
+            Input::Ask(command) => match A::to_views(&command) {
+                Some(ask) => Input::Ask(ask),
+                None => return self.within(fx, |inner, hands| inner.on_command(command, hands)),
+            },
             Input::Suspect(node) => Input::Suspect(node),
             Input::Trust(node) => Input::Trust(node),
             Input::Beat => {
@@ -395,7 +401,11 @@ impl<A: Inner> Protocol for InViews<A> {
     }
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
-        self.below(fx, |views, beneath| views.on_restart(beneath));
+        self.below(fx, |views, beneath| {
+            views.on_restart(beneath);
+            // One that had left for good, and was started again; others want to be in already.
+            let _ = views.on_command(Input::Ask(Ask::Join), beneath);
+        });
     }
 
     /// What is inside (which numbers nodes as `members` does, from 0), the lease, and the views

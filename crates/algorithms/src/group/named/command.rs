@@ -48,6 +48,14 @@ pub enum Command {
     /// The member leaves the group for good. Its clients have given back all that they had, and
     /// want nothing: so nobody waits for its lease.
     Leave,
+    /// A node is no member any more, and has [no vote](crate::group::voters). If it is up, it comes
+    /// back as a member without a vote.
+    Evict(NodeId),
+    /// A member votes from the next view on, with the directory that it has now: instead of one
+    /// that was lost, if it had another vote before.
+    AddVoter(NodeId),
+    /// A node votes no more.
+    RemoveVoter(NodeId),
 }
 
 /// What a client wants.
@@ -199,6 +207,9 @@ impl fmt::Display for Command {
             Self::Ignore(name) => write!(f, "ignore {name}"),
             Self::Renew => f.write_str("renew the view"),
             Self::Leave => f.write_str("leave the group"),
+            Self::Evict(node) => write!(f, "evict {node}"),
+            Self::AddVoter(node) => write!(f, "let {node} vote"),
+            Self::RemoveVoter(node) => write!(f, "let {node} not vote"),
         }
     }
 }

@@ -110,7 +110,7 @@ use super::locks::in_views::{Ended, InViews, Inner, OfMember, ViewLayerOf};
 use super::locks::message::Word;
 use super::locks::{Exclusive, Hands, Lease, NodeFactory};
 use super::message::Install;
-use super::views::Views;
+use super::views::{Ask, Views};
 use crate::mutex::{self, Claim};
 use crate::setup::Setup;
 
@@ -161,8 +161,8 @@ pub fn without_memory<P: Exclusive>(
     Detecting::new(me, setup, locks.with_lease(lease).telling_views())
 }
 
-/// The same with stable storage, in a group that these are to found, and have a vote in: see
-/// [`Views::remembering`].
+/// The same with stable storage, in a group that these are to found, and have the first votes in:
+/// see [`Views::remembering`]. Voters change by [commands](Command::AddVoter).
 pub fn with_memory<P: Exclusive>(
     me: NodeId,
     setup: &Setup,
@@ -188,6 +188,21 @@ impl<P: Exclusive> Inner for Table<P> {
         hands: &mut Hands<'_, Self, E>,
     ) -> Result<(), Refused> {
         self.on_ask(command, hands)
+    }
+
+    fn to_views(command: &Command) -> Option<Ask<Never, Handover>> {
+        match *command {
+            Command::Evict(node) => Some(Ask::Evict(node)),
+            Command::AddVoter(node) => Some(Ask::AddVoter(node)),
+            Command::RemoveVoter(node) => Some(Ask::RemoveVoter(node)),
+            Command::Acquire { .. }
+            | Command::Release { .. }
+            | Command::Withdraw { .. }
+            | Command::Observe(_)
+            | Command::Ignore(_)
+            | Command::Renew
+            | Command::Leave => None,
+        }
     }
 
     fn stop(&mut self, member: OfMember) -> Handover {

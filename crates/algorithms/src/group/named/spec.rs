@@ -203,7 +203,13 @@ impl Monitor for NamedLocked {
                     seen.passed.retain(|it, _| it.1 != at);
                 }
             }
-            Command::Observe(_) | Command::Ignore(_) | Command::Renew | Command::Leave => {}
+            Command::Observe(_)
+            | Command::Ignore(_)
+            | Command::Renew
+            | Command::Leave
+            | Command::Evict(_)
+            | Command::AddVoter(_)
+            | Command::RemoveVoter(_) => {}
         }
         Ok(())
     }

@@ -352,6 +352,9 @@ impl<P: Exclusive> Table<P> {
                 hands.leave_group();
                 Ok(())
             }
+            Command::Evict(_) | Command::AddVoter(_) | Command::RemoveVoter(_) => {
+                unreachable!("these are for the layer below")
+            }
         }
     }
 

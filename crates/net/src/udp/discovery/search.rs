@@ -15,8 +15,8 @@ use vorrang_protocol::NodeId;
 use super::agreement::{Agreement, Candidate, Heed, MOST_CANDIDATES, News, Patience, Said};
 use super::announcement::{Announcement, shorten};
 use crate::config::Generation;
+use crate::drawn::draw_number;
 use crate::error::NetError;
-use crate::incarnations::draw_incarnation;
 use crate::udp::datagram::{self, MAX_DATAGRAM};
 use crate::udp::faults::{Chance, Fate};
 use crate::udp::{Cast, Faults, Multicast, Udp, sockets};
@@ -153,7 +153,7 @@ impl Search {
             source,
         })?;
         let me = Candidate { address, life: Generation::now().number() };
-        let seed = draw_incarnation();
+        let seed = draw_number();
         Ok(Discovery {
             own,
             cast: heard,
