@@ -424,15 +424,16 @@ impl<A: Inner> Protocol for InViews<A> {
     }
 
     fn lease(&self) -> Option<Self::Timer> {
-        self.lease.and(self.tenure.valid).map(Timer::Lease)
+        self.lease.and(self.tenure.timer())
     }
 
     fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.views.store(serializer)
     }
 
+    /// A process that is started again wants to be a member, even if the one before had left.
     fn restore<'de, D: Deserializer<'de>>(self, stored: D) -> Result<Self, D::Error> {
-        Ok(Self { views: self.views.restore(stored)?, ..self })
+        Ok(Self { views: self.views.restore(stored)?.joining(), ..self })
     }
 
     /// The application has crashed as well; views have larger numbers than before.
