@@ -1,0 +1,3 @@
+//! A member.
+#[cfg(feature = "tls")]
+pub mod tls;
