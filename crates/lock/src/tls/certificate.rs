@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::net::IpAddr;
+use std::path::Path;
 use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
@@ -9,6 +10,8 @@ use rustls::pki_types::CertificateDer;
 use time::OffsetDateTime;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
+
+use super::files::{KeyError, read_certificates};
 
 /// What the holder of a certificate is to the group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -184,6 +187,17 @@ impl Certificate {
             not_after: moment(validity.not_after.timestamp()),
             hosts,
         })
+    }
+
+    /// All that are in a file of PEM, at least one.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read, or something else is in it.
+    pub fn read_file(path: &Path) -> Result<Vec<Self>, KeyError> {
+        let chain = read_certificates(path)?;
+        let read: Result<Vec<Self>, String> = chain.iter().map(Self::read).collect();
+        read.map_err(|why| KeyError::Wrong { path: path.to_owned(), why })
     }
 
     /// For how long it is valid yet; none if it is not valid any more.

@@ -1,0 +1,3 @@
+//! Members of a group.
+#[cfg(feature = "tls")]
+mod tls;
