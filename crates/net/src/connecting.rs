@@ -320,7 +320,7 @@ pub async fn request_id(
 ///
 /// # Errors
 ///
-/// As [`request_id`].
+/// As of [`request_id`].
 pub async fn request_id_over(
     transport: impl Transport,
     member: &str,

@@ -126,7 +126,7 @@ pub use node::{Node, Started, Starting};
 pub use rate_limit::RateLimit;
 pub use recorder::{Log, RecordOf, Recorder};
 pub use stable_storage::{Owner, StableStorage, StorageError};
-pub use status::{Datagrams, LinkState, LinkStatus, Status};
+pub use status::{Datagrams, GroupStatus, LinkState, LinkStatus, Status};
 pub use transport::{Claim, Listener, Stream, Tcp, Transport, Unproved};
 pub use turns::{ReleaseOutcome, Stage, Steps};
 pub use udp::{Cast, Faults, Multicast, Udp};
