@@ -155,9 +155,9 @@ impl From<ClientError> for Failure {
         let why = error.to_string();
         match error.code() {
             Some(Code::Unavailable | Code::Leaving | Code::TooMany) => Self::Unavailable(why),
-            Some(
-                Code::BadRequest | Code::TooLarge | Code::NoSuchMember | Code::UnknownVersion,
-            ) => Self::Usage(why),
+            Some(Code::BadRequest | Code::TooLarge | Code::NoSuchMember | Code::UnknownVersion) => {
+                Self::Usage(why)
+            }
             Some(
                 Code::NotFound
                 | Code::WrongMethod
@@ -303,7 +303,7 @@ impl Client {
     ) -> Result<Stream<T>, ClientError> {
         let target = self.target.to_string();
         let mut connection = Connection::open(&self.target).await?;
-        let answer = connection.send(request(&method, path, body)).await;
+        let answer = connection.send(self.request(&method, path, body)).await;
         let answer = answer.map_err(|why| why.on(&target))?;
         let body = self.accepted(answer).await?.into_body();
         let read = BytesMut::new();
@@ -340,17 +340,39 @@ impl Client {
         let mut kept = self.kept.lock().await;
         let target = self.target.to_string();
         if let Some(mut connection) = kept.take()
-            && let Ok(answer) = connection.send(request(method, path, body)).await
+            && let Ok(answer) = connection.send(self.request(method, path, body)).await
         {
             let bytes = self.whole(answer).await?;
             *kept = Some(connection);
             return Ok(bytes);
         }
         let mut connection = Connection::open(&self.target).await?;
-        let answer = connection.send(request(method, path, body)).await;
+        let answer = connection.send(self.request(method, path, body)).await;
         let bytes = self.whole(answer.map_err(|why| why.on(&target))?).await?;
         *kept = Some(connection);
         Ok(bytes)
+    }
+
+    fn request<B: Serialize>(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<&B>,
+    ) -> Request<Full<Bytes>> {
+        let bytes = body.map(|body| serde_json::to_vec(body).expect("our own types are JSON"));
+        let host = match &self.target {
+            // There is one daemon at a socket, whatever it is called.
+            Target::Socket(_) => "vorrang",
+            Target::Server(Server { address }) => address,
+        };
+        Request::builder()
+            .method(method)
+            .uri(path)
+            .header(header::HOST, host)
+            .header(VERSION_HEADER, VERSION)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Full::new(Bytes::from(bytes.unwrap_or_default())))
+            .expect("what the path is made of was encoded, and the host is one")
     }
 
     async fn whole(&self, answer: Response<Incoming>) -> Result<Bytes, ClientError> {
@@ -390,19 +412,6 @@ impl Client {
 
 /// What requests without a body have as such.
 const NOTHING: Option<&()> = None;
-
-fn request<B: Serialize>(method: &Method, path: &str, body: Option<&B>) -> Request<Full<Bytes>> {
-    let bytes = body.map(|body| serde_json::to_vec(body).expect("our own types are JSON"));
-    Request::builder()
-        .method(method)
-        .uri(path)
-        // There is one daemon at a socket, whatever it is called.
-        .header(header::HOST, "vorrang")
-        .header(VERSION_HEADER, VERSION)
-        .header(header::CONTENT_TYPE, "application/json")
-        .body(Full::new(Bytes::from(bytes.unwrap_or_default())))
-        .expect("what the path is made of was encoded")
-}
 
 /// Encodes what stands between two slashes.
 fn in_path(text: &str) -> String {
@@ -579,7 +588,6 @@ impl<T: DeserializeOwned> Stream<T> {
         ClientError::NotUnderstood { target: self.target.clone(), why }
     }
 }
-
 
 #[cfg(test)]
 mod tests {
