@@ -373,6 +373,16 @@ pub enum MemberState {
     Absent,
 }
 
+impl MemberState {
+    /// Whether it belongs to the view.
+    pub const fn is_in_view(self) -> bool {
+        match self {
+            Self::Member | Self::Suspected => true,
+            Self::Absent => false,
+        }
+    }
+}
+
 impl fmt::Display for MemberState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -9,9 +9,19 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
+pub mod boot_time;
 pub mod client;
 mod commands;
+mod daemon;
 pub mod failure;
+mod holds;
+mod http;
+mod log;
+mod metrics;
+mod process_group;
+mod settings;
+mod systemd;
+mod unix_socket;
 
 use std::process::ExitCode;
 

@@ -56,9 +56,8 @@ impl Args for KeyArgs {
 
 impl FromArgMatches for KeyArgs {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
-        let one = |key: &'static Key| {
-            Some((key.name, matches.get_one::<String>(key.name)?.clone()))
-        };
+        let one =
+            |key: &'static Key| Some((key.name, matches.get_one::<String>(key.name)?.clone()));
         let mut given: Vec<_> = Config::KEYS.iter().filter_map(one).collect();
         if let Some(members) = matches.get_many::<String>(MEMBER) {
             given.push((MEMBER, members.cloned().collect::<Vec<_>>().join(",")));
@@ -133,7 +132,8 @@ impl Settings {
             } else if let Some(name) = line.strip_prefix('[') {
                 table = name.trim_end_matches(']').to_owned() + ".";
                 None
-            } else if let (Some((name, _)), false) = (line.split_once(" = "), self.is_listed(&table))
+            } else if let (Some((name, _)), false) =
+                (line.split_once(" = "), self.is_listed(&table))
             {
                 let from = self.from.get(&format!("{table}{name}"));
                 Some(from.map_or("default", String::as_str).to_owned())
@@ -209,10 +209,14 @@ mod tests {
     #[test]
     fn an_option_counts_before_a_variable_and_that_before_the_file() {
         let folder = Folder::new("settings");
-        let file = folder.path().join("v.toml");
-        std::fs::write(&file, "lease = '3s'\nbeat = '300ms'\ngrace = '400ms'\n[http]\nlisten = '[::1]:1'\n")
-            .unwrap();
-        let variables = environment(&[("VORRANG_LEASE", "4s"), ("VORRANG_BEAT", "500ms"), ("HOME", "x")]);
+        let file = folder.file("v.toml");
+        std::fs::write(
+            &file,
+            "lease = '3s'\nbeat = '300ms'\ngrace = '400ms'\n[http]\nlisten = '[::1]:1'\n",
+        )
+        .unwrap();
+        let variables =
+            environment(&[("VORRANG_LEASE", "4s"), ("VORRANG_BEAT", "500ms"), ("HOME", "x")]);
         let given = options(&[("lease", "5s")]);
         let settings = Settings::collect(Some(&file), variables, &given).unwrap();
         let shown = settings.show();

@@ -88,7 +88,10 @@ pub(crate) struct Hold {
 
 impl fmt::Debug for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hold").field("id", &self.id).field("request", &self.request).finish_non_exhaustive()
+        f.debug_struct("Hold")
+            .field("id", &self.id)
+            .field("request", &self.request)
+            .finish_non_exhaustive()
     }
 }
 
@@ -147,6 +150,10 @@ impl Hold {
 
     pub(super) fn begin_stream(&self) {
         self.streams.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn has_streams(&self) -> bool {
+        self.streams.load(Ordering::Acquire) > 0
     }
 
     /// A stream has ended. With the last one, a local client is gone.

@@ -144,7 +144,9 @@ impl Keeping<'_> {
             && is_client_stopped
         {
             tracing::warn!(
-                name = self.hold.request.name, id = self.hold.id, pgid = process.number(),
+                name = self.hold.request.name,
+                id = self.hold.id,
+                pgid = process.number(),
                 "at risk, and its client is stopped: SIGTERM to its process group"
             );
             process.terminate();
@@ -166,7 +168,9 @@ impl Keeping<'_> {
             && !process.is_gone()
         {
             tracing::warn!(
-                name = self.hold.request.name, id = self.hold.id, pgid = process.number(),
+                name = self.hold.request.name,
+                id = self.hold.id,
+                pgid = process.number(),
                 "at its deadline, and its process group still runs: SIGKILL"
             );
             process.kill();
@@ -231,7 +235,9 @@ impl Keeping<'_> {
     async fn orphan(&self, process: ProcessGroup) {
         while !process.end(STILL_THERE).await {
             tracing::error!(
-                name = self.hold.request.name, id = self.hold.id, pgid = process.number(),
+                name = self.hold.request.name,
+                id = self.hold.id,
+                pgid = process.number(),
                 "its client is gone, and its process group does not end: nobody else gets it"
             );
         }

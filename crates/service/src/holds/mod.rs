@@ -11,10 +11,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{broadcast, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, sleep};
 use vorrang_lock::{Group, Want};
 
-pub(crate) use self::hold::{Asker, End, Hold, Owner, Status};
+pub(crate) use self::hold::{Asker, End, Hold, Owner, Status, unix_seconds};
 pub(crate) use self::lines::Lines;
 use crate::api::{self, Code, Event, HoldEvent, HoldRequest, Kind, LONGEST_ID, LONGEST_LABEL};
 use crate::metrics::{Ending, Metrics};
@@ -25,6 +25,9 @@ const EVENTS_KEPT: usize = 1024;
 /// How many holds that are over are remembered, so that a request that is repeated learns how its
 /// hold has ended.
 const REMEMBERED: usize = 1024;
+
+/// How often is looked whether all was told.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// What holds live by.
 #[derive(Clone, Debug)]
@@ -221,6 +224,16 @@ impl Holds {
         let alive: Vec<Arc<Hold>> = self.0.table().holds.values().cloned().collect();
         for hold in alive {
             hold.over().await;
+        }
+    }
+
+    /// Waits until all that there is to be told was told.
+    pub(crate) async fn told(&self) {
+        let all: Vec<Arc<Hold>> = self.0.table().holds.values().cloned().collect();
+        for hold in all {
+            while hold.has_streams() {
+                sleep(LOOK).await;
+            }
         }
     }
 

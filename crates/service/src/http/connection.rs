@@ -155,9 +155,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_reads_nothing_is_cut_off_and_who_reads_slowly_is_not() {
         let metrics = Arc::new(Metrics::default());
-        let client = || {
-            Arc::new(Client::new(Owner::User(1), None, Door::Unix, Arc::clone(&metrics)))
-        };
+        let client =
+            || Arc::new(Client::new(Owner::User(1), None, Door::Unix, Arc::clone(&metrics)));
         let (ours, mut theirs) = duplex(4);
         let mut watched = Watched::new(ours, client());
         let reader = tokio::spawn(async move {

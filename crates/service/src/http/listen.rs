@@ -151,7 +151,12 @@ mod tests {
     fn what_is_said_to_one_too_many_is_as_long_as_it_says() {
         let text = std::str::from_utf8(TOO_MANY).expect("it is text");
         let (head, body) = text.split_once("\r\n\r\n").expect("a head and a body");
-        assert!(head.contains(&format!("content-length: {}\r\n", body.len()) ) || head.ends_with(&format!("content-length: {}", body.len())), "{} {head}", body.len());
+        assert!(
+            head.contains(&format!("content-length: {}\r\n", body.len()))
+                || head.ends_with(&format!("content-length: {}", body.len())),
+            "{} {head}",
+            body.len()
+        );
         assert!(serde_json::from_str::<crate::api::Refusal>(body).is_ok());
     }
 }

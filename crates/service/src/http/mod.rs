@@ -60,7 +60,11 @@ pub(crate) struct About {
 }
 
 /// Answers one request.
-async fn respond(service: &Arc<Service>, client: &Arc<Client>, request: Request<Incoming>) -> Answer {
+async fn respond(
+    service: &Arc<Service>,
+    client: &Arc<Client>,
+    request: Request<Incoming>,
+) -> Answer {
     match answer(service, client, request).await {
         Ok(answer) => answer,
         Err(refused) => answer::refused(refused),
@@ -112,9 +116,7 @@ async fn answer(
             holds::begin(service, client, &parameter, wish)
         }
         Endpoint::ShowHold => holds::show(service, &parameter),
-        Endpoint::ReleaseHold => {
-            holds::release(service, client, &parameter, is_set("force")).await
-        }
+        Endpoint::ReleaseHold => holds::release(service, client, &parameter, is_set("force")).await,
         Endpoint::RenewHold => holds::renew(service, client, &parameter),
         Endpoint::HoldProcess => {
             let process = read(body, service.request_within).await?;
@@ -183,7 +185,9 @@ fn flags<'a>(uri: &Uri, known: &[&'a str]) -> Result<BTreeMap<&'a str, bool>, Re
         let value = match value {
             "true" | "1" => true,
             "false" | "0" => false,
-            _ => return bad(format!("{known} is true or false, and not '{}'", value.escape_debug())),
+            _ => {
+                return bad(format!("{known} is true or false, and not '{}'", value.escape_debug()));
+            }
         };
         flags.insert(*known, value);
     }

@@ -142,7 +142,8 @@ mod tests {
         for path in ["/v1", "/v1/holds", "/v1/holds/a/b", "/v2/members", "", "/v1/members/"] {
             assert_eq!(found(Method::GET, path), Found::Nothing, "{path}");
         }
-        for path in ["/v1/elections/%", "/v1/elections/%4", "/v1/elections/%zz", "/v1/elections/%ff"]
+        for path in
+            ["/v1/elections/%", "/v1/elections/%4", "/v1/elections/%zz", "/v1/elections/%ff"]
         {
             assert!(matches!(found(Method::GET, path), Found::Encoding(_)), "{path}");
         }
