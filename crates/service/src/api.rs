@@ -486,6 +486,28 @@ pub enum Code {
     TooMany,
 }
 
+impl Code {
+    /// All of them.
+    pub const ALL: [Self; 16] = [
+        Self::NotFound,
+        Self::WrongMethod,
+        Self::UnknownVersion,
+        Self::BadRequest,
+        Self::TooLarge,
+        Self::TooSlow,
+        Self::NoSuchHold,
+        Self::NoSuchMember,
+        Self::OtherHold,
+        Self::NotYours,
+        Self::NotAllowed,
+        Self::LocalOnly,
+        Self::HoldOver,
+        Self::Leaving,
+        Self::Unavailable,
+        Self::TooMany,
+    ];
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
