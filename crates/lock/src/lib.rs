@@ -77,6 +77,8 @@ mod nowhere;
 mod observer;
 mod running;
 mod start;
+#[cfg(feature = "tls")]
+pub mod tls;
 mod token;
 
 pub use vorrang_algorithms::group::named::{

@@ -3,3 +3,5 @@
 
 mod exclusion;
 mod support;
+#[cfg(feature = "tls")]
+mod tls;
