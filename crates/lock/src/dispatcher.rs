@@ -46,7 +46,10 @@ impl Dispatcher {
     fn give_way(&self, why: &str) {
         self.clients.stop(&LockError::Replaced(why.to_owned()), &Loss::Replaced(why.to_owned()));
         self.evicted(why);
-        self.clients.members.send_modify(|members| members.is_in = false);
+        self.clients.members.send_modify(|members| {
+            members.is_in = false;
+            members.stopped.get_or_insert_with(|| format!("this member was replaced: {why}"));
+        });
     }
 
     fn limit(&mut self, client: Client, fx: &mut ApplicationEffects<Command>) {

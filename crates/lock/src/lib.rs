@@ -85,6 +85,8 @@ pub use vorrang_algorithms::group::named::{
     Client, Key as NameKey, Kind, LONGEST_NAME, LONGEST_VALUE, Name, UnfitText, Value, Want,
 };
 
+pub use vorrang_net::StopReason;
+
 pub use clients::{HoldInfo, HoldState};
 pub use config::{ClientLimits, Config, ConfigError, Key, LogFormat, MemberAddress, TlsFiles};
 pub use error::{LockError, Loss, OpenError};

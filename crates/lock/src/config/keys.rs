@@ -278,6 +278,28 @@ pub(super) const KEYS: &[Key] = &[
         |config| Some(shown_or_off(config.max_hold)),
     ),
     key(
+        ("holds", "COUNT", "How many holds the daemon keeps for all of its clients, at most"),
+        Form::Number,
+        |config, text| {
+            config.holds = number(text, 1..=1_000_000)?;
+            Ok(())
+        },
+        |config| Some(config.holds.to_string()),
+    ),
+    key(
+        (
+            "leave-within",
+            "TIME",
+            "How long a daemon that leaves waits for its clients to give back what they hold",
+        ),
+        Form::Text,
+        |config, text| {
+            config.leave_within = time(text)?;
+            Ok(())
+        },
+        |config| Some(WallTime(config.leave_within).to_string()),
+    ),
+    key(
         ("socket", "FILE", "The Unix socket of the daemon"),
         Form::Path,
         |config, text| {
@@ -322,6 +344,28 @@ pub(super) const KEYS: &[Key] = &[
             Ok(())
         },
         |config| config.http_listen.clone(),
+    ),
+    key(
+        ("http.request-within", "TIME", "How long a request to the daemon may take to arrive"),
+        Form::Text,
+        |config, text| {
+            config.http_request_within = time(text)?;
+            Ok(())
+        },
+        |config| Some(WallTime(config.http_request_within).to_string()),
+    ),
+    key(
+        (
+            "http.renew-within",
+            "TIME",
+            "How long a hold of a remote client lasts without being renewed",
+        ),
+        Form::Text,
+        |config, text| {
+            config.http_renew_within = time(text)?;
+            Ok(())
+        },
+        |config| Some(WallTime(config.http_renew_within).to_string()),
     ),
     key(
         ("tls.authority", "FILE", "The certificate of the authority of the group"),

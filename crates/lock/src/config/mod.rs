@@ -82,8 +82,16 @@ pub struct Config {
     pub socket_mode: u32,
     /// How the daemon writes its log.
     pub log: LogFormat,
+    /// How many holds the daemon keeps for all of its clients, at most.
+    pub holds: usize,
+    /// How long a daemon that leaves waits for its clients to give back what they hold.
+    pub leave_within: Duration,
     /// Where the daemon listens for remote clients, if it does.
     pub http_listen: Option<String>,
+    /// How long a request to the daemon may take to arrive.
+    pub http_request_within: Duration,
+    /// How long a hold of a remote client lasts without being renewed.
+    pub http_renew_within: Duration,
     /// The keys of this member, if connections are encrypted.
     pub tls: Option<TlsFiles>,
     /// The founders of the group, in the order that all of them are given.
@@ -161,7 +169,11 @@ impl Default for Config {
             socket: None,
             socket_mode: 0o600,
             log: LogFormat::Text,
+            holds: 16_384,
+            leave_within: Duration::from_secs(10),
             http_listen: None,
+            http_request_within: Duration::from_secs(10),
+            http_renew_within: Duration::from_secs(10),
             tls: None,
             members: Vec::new(),
             clients: Vec::new(),
@@ -379,7 +391,8 @@ impl Config {
         let members = self.members.iter().map(|it| ("member.address", &it.address));
         let own = self.address.iter().map(|it| ("address", it));
         let join = self.join.iter().map(|it| ("join", it));
-        for (key, address) in members.chain(own).chain(join) {
+        let http = self.http_listen.iter().map(|it| ("http.listen", it));
+        for (key, address) in members.chain(own).chain(join).chain(http) {
             if !is_address(address) {
                 return unfit(format!(
                     "{key} = \"{}\" is no address: write HOST:PORT, as in 127.0.0.1:7400",

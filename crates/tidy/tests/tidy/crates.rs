@@ -35,6 +35,8 @@ fn below(name: &str) -> Option<Allowed> {
             Allowed::AllBut(&["vorrang-cli", "vorrang-node", "vorrang", "vorrang-testkit"])
         }
         "node" => Allowed::AllBut(&["vorrang-cli", "vorrang", "vorrang-testkit"]),
+        // The lock service lies beside the command line, and sees the library of locks alone.
+        "service" => Allowed::Only(&["vorrang-lock"]),
         "cli" | "bench" | "tidy" | "vorrang" => Allowed::AllBut(&["vorrang-testkit"]),
         _ => return None,
     })
@@ -67,10 +69,11 @@ const OF_TERMINALS: [&str; 8] = [
 ];
 
 /// Crates that may see a terminal.
-const AT_TERMINALS: [&str; 4] = ["cli", "node", "bench", "tidy"];
+const AT_TERMINALS: [&str; 5] = ["cli", "node", "service", "bench", "tidy"];
 
 /// Crates that may wait on sockets; all others must run to their end.
-const MAY_WAIT: [&str; 7] = ["net", "lock", "experiment", "node", "cli", "bench", "tidy"];
+const MAY_WAIT: [&str; 8] =
+    ["net", "lock", "experiment", "node", "cli", "service", "bench", "tidy"];
 
 /// Crates that may turn names into types.
 const MAY_NAME: [&str; 6] = ["catalogue", "experiment", "node", "cli", "bench", "tidy"];
