@@ -387,4 +387,9 @@ impl Group {
     pub async fn leave(self, within: Duration) -> Result<(), LockError> {
         self.member.leave(within).await
     }
+
+    /// Ends the member at once, as a crash would: for tests of what a program does then.
+    pub async fn kill(self) {
+        self.member.handle.clone().kill().await;
+    }
 }
