@@ -1,0 +1,2 @@
+//! The daemon, as a program: what is promised of it, from outside.
+mod keys;
