@@ -229,7 +229,7 @@ impl Group {
     ///
     /// If the text is no name, or the member does not take part any more.
     pub async fn observe(&self, name: &str) -> Result<Observer, LockError> {
-        Observer::new(&self.member, LockError::name(name)?).await
+        Observer::new(&self.member, LockError::name(name)?)
     }
 
     /// Waits for the locks of all these names, and holds them alone. They are taken in the order of
@@ -339,5 +339,10 @@ impl Group {
     /// If it had stopped before.
     pub async fn leave(self, within: Duration) -> Result<(), LockError> {
         self.member.leave(within).await
+    }
+
+    /// Ends the member at once, as a crash would: for tests of what a program does then.
+    pub async fn kill(self) {
+        self.member.handle.clone().kill().await;
     }
 }
