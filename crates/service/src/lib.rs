@@ -16,6 +16,7 @@ mod daemon;
 pub mod failure;
 mod holds;
 mod http;
+mod key_files;
 mod log;
 mod metrics;
 mod process_group;
