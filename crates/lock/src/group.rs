@@ -276,7 +276,7 @@ impl Group {
     ///
     /// If the text is no name, or the member does not take part any more.
     pub async fn observe(&self, name: &str) -> Result<Observer, LockError> {
-        Observer::new(&self.member, LockError::name(name)?).await
+        Observer::new(&self.member, LockError::name(name)?)
     }
 
     /// Waits for the locks of all these names, and holds them alone. They are taken in the order of

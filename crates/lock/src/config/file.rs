@@ -137,7 +137,9 @@ fn give(
         (key.set)(config, &value)
     };
     why.map_err(|why| {
-        let (key, value) = (key.name.to_owned(), quoted(text));
+        let is_number = key.form == Form::Number && text.parse::<i128>().is_ok();
+        let value = if is_number { text.to_owned() } else { quoted(text) };
+        let key = key.name.to_owned();
         ConfigError::Value { place, key, value, why }
     })
 }

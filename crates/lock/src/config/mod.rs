@@ -547,3 +547,6 @@ impl Config {
 
 /// Makes the nodes of an algorithm, for views of every size.
 type BySize = Vec<NewNode>;
+
+#[cfg(test)]
+mod tests;

@@ -13,18 +13,16 @@ use vorrang_lock::{Config, Group, Guard};
 
 use crate::support::{group, patient, soon};
 
-/// Polls a future so often at most, and drops it then.
+/// Polls a future so often, unless it is done before, and waits for nothing.
 async fn poll_at_most<T>(polls: u32, future: impl Future<Output = T>) -> Option<T> {
     let mut future = pin!(future);
-    let mut left = polls;
-    poll_fn(|cx| {
-        if left == 0 {
-            return Poll::Ready(None);
+    for _ in 0..polls {
+        let polled = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await;
+        if let Poll::Ready(done) = polled {
+            return Some(done);
         }
-        left -= 1;
-        future.as_mut().poll(cx).map(Some)
-    })
-    .await
+    }
+    None
 }
 
 /// Polls it, some of the time, until the last poll is due; and sometimes drops it without one.

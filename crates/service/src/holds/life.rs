@@ -89,13 +89,15 @@ async fn keep(hold: &Hold, shared: &Shared, guard: Guard) -> HoldEvent {
                 return keeping.take_away(guard, LossReason::Leaving).await;
             }
             () = until(deadline) => keeping.strike(&guard),
-            () = guard.at_risk(), if !is_at_risk => keeping.warn(),
+            () = guard.at_risk(), if !is_at_risk => keeping.warn(&guard),
             () = guard.safe(), if is_at_risk && last_chance.is_none() => {
                 keeping.held.is_at_risk = false;
+                keeping.update(&guard);
+                shared.tell(hold);
             }
             () = leaves(&mut leaving), if last_chance.is_none() => {
                 keeping.last_chance = *leaving.borrow();
-                keeping.warn();
+                keeping.warn(&guard);
             }
             () = silent(hold, &mut renewed, shared.rules.renew_within) => {
                 return keeping.take_away(guard, LossReason::NotRenewed).await;
@@ -137,8 +139,9 @@ impl Keeping<'_> {
     }
 
     /// It may be lost soon. Who is stopped cannot end what runs under it.
-    fn warn(&mut self) {
+    fn warn(&mut self, guard: &Guard) {
         self.held.is_at_risk = true;
+        self.update(guard);
         let is_client_stopped = self.hold.client.is_some_and(is_stopped);
         if let Some(process) = self.hold.process()
             && is_client_stopped

@@ -42,10 +42,13 @@ pub(super) async fn locks(service: &Service, is_local: bool) -> Answer {
 /// The members, as this one sees them.
 pub(crate) fn members(service: &Service) -> Members {
     let known = service.group.members();
+    let config = service.group.config();
+    let is_alone = config.members.is_empty() && config.join.is_empty() && config.address.is_none();
     let members = known.members.into_iter().map(|it| Member {
         http: service.others.address(&it.name).cloned(),
         name: it.name,
-        address: Some(it.address).filter(|it| !it.is_empty()),
+        // One that is alone listens nowhere.
+        address: Some(it.address).filter(|it| !it.is_empty() && !is_alone),
         state: match (it.is_in_view, it.is_suspected) {
             (true, true) => MemberState::Suspected,
             (true, false) => MemberState::Member,

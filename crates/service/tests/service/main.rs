@@ -1,2 +1,11 @@
 //! The daemon, as a program: what is promised of it, from outside.
+mod config;
+mod group;
+mod holds;
+mod hostile;
 mod keys;
+mod operation;
+mod processes;
+mod remote;
+mod socket;
+mod support;
