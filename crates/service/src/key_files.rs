@@ -58,8 +58,8 @@ impl KeyDirectory {
                 path.display()
             )));
         }
-        let authority = Authority::read(&certificate, &key)
-            .map_err(|why| Failure::Storage(why.to_string()))?;
+        let authority =
+            Authority::read(&certificate, &key).map_err(|why| Failure::Storage(why.to_string()))?;
         Ok(Self { path: path.to_owned(), authority })
     }
 
@@ -133,7 +133,8 @@ fn nothing_is_there<'a>(
 ) -> Result<(), Failure> {
     for name in names {
         let (certificate, key) = pair(directory, name);
-        if let Some(there) = [certificate, key].into_iter().find(|it| it.symlink_metadata().is_ok()) {
+        if let Some(there) = [certificate, key].into_iter().find(|it| it.symlink_metadata().is_ok())
+        {
             return Err(is_there(&there));
         }
     }

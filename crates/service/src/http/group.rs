@@ -43,8 +43,7 @@ pub(super) async fn locks(service: &Service, is_local: bool) -> Answer {
 pub(crate) fn members(service: &Service) -> Members {
     let known = service.group.members();
     let config = service.group.config();
-    let is_alone =
-        config.members.is_empty() && config.join.is_empty() && config.address.is_none();
+    let is_alone = config.members.is_empty() && config.join.is_empty() && config.address.is_none();
     let members = known.members.into_iter().map(|it| Member {
         http: service.others.address(&it.name).cloned(),
         name: it.name,

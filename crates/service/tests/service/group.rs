@@ -84,7 +84,9 @@ fn lists_are_gathered_from_all_who_can_be_asked_and_others_are_named() {
         .as_array()
         .expect("a list")
         .iter()
-        .map(|it| (it["member"].as_str().unwrap_or_default(), it["state"].as_str().unwrap_or_default()))
+        .map(|it| {
+            (it["member"].as_str().unwrap_or_default(), it["state"].as_str().unwrap_or_default())
+        })
         .collect();
     assert_eq!(shown, [("a", "held"), ("b", "waiting")], "{locks}");
     let unreached = locks["unreached"].as_array().expect("a list");
@@ -147,8 +149,9 @@ fn who_is_granted_something_next_is_later_than_the_deadline_of_a_daemon_that_sta
     first.granted();
     let mut second = b.hold("2", LOCK);
     second.expect("waiting");
+    let alive = first.until("alive");
     let reader = std::thread::spawn(move || {
-        let (mut deadline, mut why) = (0, None);
+        let (mut deadline, mut why) = (alive["deadline_boottime_ns"].as_u64().expect("one"), None);
         while let Some(line) = first.next_line() {
             let event: Value = serde_json::from_str(&line).expect("JSON");
             if event["event"] == "lost" {

@@ -35,7 +35,14 @@ fn what_is_not_understood_is_refused_with_a_reason() {
         ("PUT", "/v1/holds/1", "{}", 400, "bad-request", "kind"),
         ("PUT", "/v1/holds/1", r#"{"kind":"mutex","name":"a"}"#, 400, "bad-request", "mutex"),
         ("PUT", "/v1/holds/1", r#"{"kind":"lock","name":""}"#, 400, "bad-request", "empty"),
-        ("PUT", "/v1/holds/1", r#"{"kind":"lock","name":"a\u0007"}"#, 400, "bad-request", "control"),
+        (
+            "PUT",
+            "/v1/holds/1",
+            r#"{"kind":"lock","name":"a\u0007"}"#,
+            400,
+            "bad-request",
+            "control",
+        ),
         ("PUT", "/v1/holds/1", r#"{"kind":"lock","name":"a","x":1}"#, 400, "bad-request", "`x`"),
         ("PUT", "/v1/holds/1", r#"{"kind":"semaphore","name":"a"}"#, 400, "bad-request", "permits"),
         ("GET", "/v1/locks?local=perhaps", "", 400, "bad-request", "'perhaps'"),
@@ -73,7 +80,8 @@ fn what_is_too_long_is_refused_and_the_rest_of_it_not_read() {
     assert_eq!((answer.status, answer.code().as_str()), (413, "too-large"));
     // One that says how long it is, and one that does not.
     let mut client = daemon.connect();
-    client.say(b"PUT /v1/holds/1 HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n")
+    client
+        .say(b"PUT /v1/holds/1 HTTP/1.1\r\nhost: x\r\ntransfer-encoding: chunked\r\n\r\n")
         .expect("taken");
     let chunk = format!("400\r\n{}\r\n", "x".repeat(1024));
     for _ in 0..9 {
@@ -95,7 +103,10 @@ fn what_is_too_long_is_refused_and_the_rest_of_it_not_read() {
     match client.answer() {
         Ok(answer) => assert_eq!(answer.status, 431),
         Err(why) => assert!(
-            matches!(why.kind(), ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof),
+            matches!(
+                why.kind(),
+                ErrorKind::ConnectionReset | ErrorKind::BrokenPipe | ErrorKind::UnexpectedEof
+            ),
             "{why}"
         ),
     }
@@ -113,7 +124,8 @@ fn half_a_request_is_not_waited_for_for_ever() {
     assert!(rest.is_empty() || rest.starts_with("HTTP/1.1 408"), "{rest}");
     // In its body: it is said why.
     let mut client = daemon.connect();
-    client.say(b"PUT /v1/holds/1 HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\n{\"kind\"")
+    client
+        .say(b"PUT /v1/holds/1 HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\n{\"kind\"")
         .expect("taken");
     let answer = client.answer().expect("an answer");
     assert_eq!((answer.status, answer.code().as_str()), (408, "too-slow"));
@@ -121,7 +133,8 @@ fn half_a_request_is_not_waited_for_for_ever() {
     // A byte now and then is no excuse.
     let mut client = daemon.connect();
     let began = Instant::now();
-    let head = b"GET /v1/members HTTP/1.1\r\nhost: x\r\nx-y: zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz";
+    let head =
+        b"GET /v1/members HTTP/1.1\r\nhost: x\r\nx-y: zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz";
     let mut bytes = head.iter().cycle();
     let cut = loop {
         assert!(began.elapsed() < PATIENCE, "it is still read");
@@ -163,7 +176,9 @@ fn a_client_that_never_reads_is_cut_off_and_its_hold_released() {
     let daemon = Daemon::start(&folder, "s", &[]);
     let mut deaf = daemon.connect();
     deaf.request("PUT", "/v1/holds/deaf", LOCK).expect("taken");
-    wait_for("it is held", || (daemon.get("/v1/holds/deaf").json()["state"] == "held").then_some(()));
+    wait_for("it is held", || {
+        (daemon.get("/v1/holds/deaf").json()["state"] == "held").then_some(())
+    });
     let mut next = daemon.hold("next", LOCK);
     next.expect("waiting");
     next.granted();

@@ -8,3 +8,4 @@ mod processes;
 mod remote;
 mod socket;
 mod support;
+mod trust;

@@ -123,7 +123,7 @@ fn systemd_is_told_how_it_is() {
 fn the_unit_file_is_one() {
     let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/systemd/vorrang.service");
     let text = std::fs::read_to_string(unit).expect("it is there");
-    for line in ["Type=notify-reload", "NoNewPrivileges=yes", "ProtectSystem=strict"] {
+    for line in ["Type=notify", "NoNewPrivileges=yes", "ProtectSystem=strict"] {
         assert!(text.lines().any(|it| it == line), "{line}");
     }
     let folder = Folder::new("unit");
@@ -135,8 +135,7 @@ fn the_unit_file_is_one() {
     match command.arg("verify").arg(&copy).output() {
         Ok(output) => {
             let why = String::from_utf8_lossy(&output.stderr);
-            let ours: Vec<&str> =
-                why.lines().filter(|it| it.contains("vorrang.service")).collect();
+            let ours: Vec<&str> = why.lines().filter(|it| it.contains("vorrang.service")).collect();
             assert!(output.status.success() && ours.is_empty(), "{why}");
         }
         Err(why) => eprintln!("skipped: there is no systemd-analyze here to verify it ({why})"),

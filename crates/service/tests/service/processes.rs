@@ -31,8 +31,10 @@ fn running(group: u32) -> usize {
     let stats = entries.filter_map(|it| std::fs::read_to_string(it.ok()?.path().join("stat")).ok());
     stats
         .filter(|stat| {
-            let fields: Vec<&str> =
-                stat.rsplit_once(')').map(|it| it.1.split(' ').skip(1).collect()).unwrap_or_default();
+            let fields: Vec<&str> = stat
+                .rsplit_once(')')
+                .map(|it| it.1.split(' ').skip(1).collect())
+                .unwrap_or_default();
             fields.get(2) == Some(&group.to_string().as_str()) && fields[0] != "Z"
         })
         .count()
@@ -62,7 +64,7 @@ fn the_process_group_of_a_client_that_is_gone_is_ended_before_the_next_one_begin
 fn a_client_that_releases_is_asked_nothing_of_its_processes() {
     let folder = Folder::new("released");
     let daemon = Daemon::start(&folder, "s", &[]);
-    let mut child = work("sleep 600");
+    let mut child = work("exec sleep 600");
     for (id, is_taken_back) in [("1", false), ("2", true)] {
         let mut hold = daemon.hold(id, LOCK);
         hold.granted();
@@ -155,7 +157,11 @@ fn the_daemon_ends_what_works_under_a_hold_before_its_lease_is_over() {
     let deadline = risk["deadline_boottime_ns"].as_u64().expect("a deadline");
     let ended = wait_for("it is ended", || (running(child.id()) == 0).then(boot_time::now_ns));
     // From the deadline to the end of the lease it is a third of the grace.
-    assert!(ended < deadline + 500_000_000, "{} ms after the deadline", (ended - deadline) / 1_000_000);
+    assert!(
+        ended < deadline + 500_000_000,
+        "{} ms after the deadline",
+        (ended - deadline) / 1_000_000
+    );
     let lost = first.until("lost");
     assert_eq!(lost["why"], "lease-over");
     child.wait().expect("it has ended");
@@ -169,10 +175,12 @@ fn the_daemon_ends_what_works_under_a_hold_before_its_lease_is_over() {
 fn a_client_that_is_stopped_keeps_its_hold_if_its_process_group_is_known() {
     let folder = Folder::new("patient");
     let daemon = Daemon::start(&folder, "s", &[]);
-    let mut child = work("sleep 600");
+    let mut child = work("exec sleep 600");
     let mut deaf = daemon.connect();
     deaf.request("PUT", "/v1/holds/deaf", LOCK).expect("taken");
-    wait_for("it is held", || (daemon.get("/v1/holds/deaf").json()["state"] == "held").then_some(()));
+    wait_for("it is held", || {
+        (daemon.get("/v1/holds/deaf").json()["state"] == "held").then_some(())
+    });
     assert_eq!(register(&daemon, "deaf", Some(child.id())).0, 204);
     // Another one that reads nothing is cut off meanwhile.
     let mut other = daemon.connect();

@@ -100,8 +100,7 @@ fn a_page_of_somebody_else_may_not_ask() {
     let (daemon, port) = start(&folder, "1m");
     let mut client = Client::tcp(&port);
     let with = |client: &mut Client, origin: &str| {
-        let request =
-            format!("GET /v1/locks HTTP/1.1\r\nhost: {port}\r\norigin: {origin}\r\n\r\n");
+        let request = format!("GET /v1/locks HTTP/1.1\r\nhost: {port}\r\norigin: {origin}\r\n\r\n");
         client.say(request.as_bytes()).expect("taken");
         client.answer().expect("an answer").status
     };

@@ -147,7 +147,8 @@ impl Daemon {
 
     pub(crate) fn metric(&self, line: &str) -> Option<f64> {
         let text = self.get("/metrics").body;
-        let found = text.lines().find_map(|it| it.strip_prefix(line)?.strip_prefix(' ')?.parse().ok());
+        let found =
+            text.lines().find_map(|it| it.strip_prefix(line)?.strip_prefix(' ')?.parse().ok());
         found
     }
 
@@ -377,9 +378,7 @@ impl Lines {
 pub(crate) fn ports<const N: usize>() -> [String; N] {
     let listeners: Vec<TcpListener> =
         (0..N).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
-    std::array::from_fn(|place| {
-        listeners[place].local_addr().expect("an address").to_string()
-    })
+    std::array::from_fn(|place| listeners[place].local_addr().expect("an address").to_string())
 }
 
 /// Three members with their HTTP interfaces, as options.
