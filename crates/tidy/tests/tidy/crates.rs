@@ -6,7 +6,7 @@ use vorrang_tidy::{Crate, Dependency, Manifest, Offences, Source, Tree};
 fn below(name: &str) -> Option<Allowed> {
     Some(match name {
         // What is drawn is told by others.
-        "protocol" | "draw" | "testkit" => Allowed::Only(&[]),
+        "protocol" | "draw" | "terminal" | "testkit" => Allowed::Only(&[]),
         "algorithms" | "erased" => Allowed::Only(&["vorrang-protocol"]),
         "trace" => Allowed::Only(&["vorrang-erased", "vorrang-protocol"]),
         // The drivers: they see neither an algorithm nor each other.
@@ -24,7 +24,13 @@ fn below(name: &str) -> Option<Allowed> {
         ]),
         // A library for notebooks, web pages and services: it sees no terminal.
         "experiment" => {
-            Allowed::AllBut(&["vorrang-cli", "vorrang-node", "vorrang", "vorrang-testkit"])
+            Allowed::AllBut(&[
+                "vorrang-cli",
+                "vorrang-node",
+                "vorrang-terminal",
+                "vorrang",
+                "vorrang-testkit",
+            ])
         }
         "node" => Allowed::AllBut(&["vorrang-cli", "vorrang", "vorrang-testkit"]),
         "cli" | "bench" | "tidy" | "vorrang" => Allowed::AllBut(&["vorrang-testkit"]),
@@ -59,7 +65,7 @@ const OF_TERMINALS: [&str; 8] = [
 ];
 
 /// Crates that may see a terminal.
-const AT_TERMINALS: [&str; 4] = ["cli", "node", "bench", "tidy"];
+const AT_TERMINALS: [&str; 5] = ["cli", "node", "terminal", "bench", "tidy"];
 
 /// Crates that may wait on sockets; all others must run to their end.
 const MAY_WAIT: [&str; 6] = ["net", "experiment", "node", "cli", "bench", "tidy"];
