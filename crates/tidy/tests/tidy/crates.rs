@@ -33,6 +33,10 @@ fn below(name: &str) -> Option<Allowed> {
             ])
         }
         "node" => Allowed::AllBut(&["vorrang-cli", "vorrang", "vorrang-testkit"]),
+        // The lock service lies beside the command line, and sees no more than the library of locks.
+        "service" => {
+            Allowed::Only(&["vorrang-lock", "vorrang-protocol", "vorrang-terminal"])
+        }
         "cli" | "bench" | "tidy" | "vorrang" => Allowed::AllBut(&["vorrang-testkit"]),
         _ => return None,
     })
@@ -65,10 +69,10 @@ const OF_TERMINALS: [&str; 8] = [
 ];
 
 /// Crates that may see a terminal.
-const AT_TERMINALS: [&str; 5] = ["cli", "node", "terminal", "bench", "tidy"];
+const AT_TERMINALS: [&str; 6] = ["cli", "node", "service", "terminal", "bench", "tidy"];
 
 /// Crates that may wait on sockets; all others must run to their end.
-const MAY_WAIT: [&str; 6] = ["net", "experiment", "node", "cli", "bench", "tidy"];
+const MAY_WAIT: [&str; 7] = ["net", "experiment", "node", "cli", "service", "bench", "tidy"];
 
 /// Crates that may turn names into types.
 const MAY_NAME: [&str; 6] = ["catalogue", "experiment", "node", "cli", "bench", "tidy"];
