@@ -9,6 +9,8 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
+mod boot_time;
+mod child;
 pub mod client;
 mod commands;
 pub mod failure;
@@ -50,6 +52,9 @@ enum Command {
 
 /// The program: reads the command line and runs the command.
 pub fn main() -> ExitCode {
+    if let Some(code) = child::dispatch(std::env::args_os()) {
+        return code;
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return not_understood(&error),

@@ -1,6 +1,6 @@
 //! A process that kills the command when `vorrang lock` cannot: since it was killed, or since it
 //! stands still and the hold is over. It reads lines from a pipe: when the command must be dead, in
-//! nanoseconds of [`boottime`], or that it is. The end of the pipe is the end of `vorrang lock`.
+//! nanoseconds of [`boot_time`](crate::boot_time), or that it is. The end of the pipe is the end of `vorrang lock`.
 //!
 //! The kernel kills the command itself without it, but not what that has started.
 
@@ -14,7 +14,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::boottime;
+use crate::boot_time;
 
 /// `vorrang-service watchdog-of PROCESS-GROUP`.
 pub(super) const NAME: &str = "watchdog-of";
@@ -82,7 +82,7 @@ fn watch() -> Verdict {
     let mut lines = Lines::default();
     let mut buffer = [0; 512];
     loop {
-        let now = boottime::now_ns();
+        let now = boot_time::now_ns();
         if lines.deadline_ns.is_some_and(|deadline| deadline <= now) {
             return Verdict::Kill;
         }

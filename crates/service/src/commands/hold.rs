@@ -8,7 +8,7 @@ use tokio::task::JoinHandle;
 use tokio::time::sleep;
 
 use crate::api::{HoldEvent, HoldRequest, HoldState, Renewal};
-use crate::boottime;
+use crate::boot_time;
 use crate::client::{Client, ClientError, HoldStream, Target, new_id};
 
 /// How long a renewal that has failed, or a stream that has broken, is not tried again.
@@ -206,7 +206,7 @@ impl Remote {
 
     /// Time counts from the sending of a request: when it arrives nobody here knows.
     async fn renew_once(&self) -> Result<(Renewal, Option<u64>), ClientError> {
-        let sent_ns = boottime::now_ns();
+        let sent_ns = boot_time::now_ns();
         let renewal = self.client.renew(&self.id).await?;
         let until_ns = renewal.left_ms.map(|left| sent_ns + left * 1_000_000);
         Ok((renewal, until_ns))
