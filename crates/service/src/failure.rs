@@ -9,6 +9,8 @@ pub enum Failure {
     Failed(String),
     /// It was not used as it is meant.
     Usage(String),
+    /// A file has something else in it than it should.
+    Data(String),
     /// There is no daemon, or it belongs to no view with a majority.
     Unavailable(String),
     /// A file could not be read or written, or stable storage has failed.
@@ -24,6 +26,7 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:\n   \
     0  fine\n   \
     1  something else failed\n  \
     64  wrong use\n  \
+    65  a file has something else in it than it should\n  \
     69  unavailable: no daemon answers, or its member belongs to no majority\n  \
     74  a file, a port or stable storage could not be used\n  \
     75  the lock was lost\n  \
@@ -35,6 +38,7 @@ impl Failure {
         match self {
             Self::Failed(_) => 1,
             Self::Usage(_) => USAGE,
+            Self::Data(_) => 65,
             Self::Unavailable(_) => 69,
             Self::Storage(_) => 74,
             Self::Lost(_) => 75,
@@ -47,6 +51,7 @@ impl Failure {
         match self {
             Self::Failed(why)
             | Self::Usage(why)
+            | Self::Data(why)
             | Self::Unavailable(why)
             | Self::Storage(why)
             | Self::Lost(why)

@@ -1,13 +1,18 @@
 //! The foreground of the terminal: one process group at a time may read it, and gets its Ctrl-C.
 
 use std::fs::File;
+use std::io::{stdin, stdout};
 
+use rustix::fs::{FileType, Stat, fstat};
 use rustix::process::{Pid, getpgrp};
 use rustix::termios::{tcgetpgrp, tcsetpgrp};
 
 /// The terminal that controls this process.
 #[derive(Debug)]
-pub(super) struct Terminal(File);
+pub(super) struct Terminal {
+    file: File,
+    is_shared: bool,
+}
 
 impl Terminal {
     /// If there is one.
@@ -15,17 +20,22 @@ impl Terminal {
         let terminal = File::options().read(true).write(true).open("/dev/tty").ok()?;
         // A process in the background that gives it away, or writes to it, would be stopped.
         block_terminal_output_signal();
-        Some(Self(terminal))
+        Some(Self { file: terminal, is_shared: is_in_pipeline() })
+    }
+
+    /// Whether others of our group may use it, as in `vorrang lock x -- cat book | less`.
+    pub(super) const fn is_shared(&self) -> bool {
+        self.is_shared
     }
 
     /// Whether this group is in the foreground.
     pub(super) fn is_of(&self, group: Pid) -> bool {
-        tcgetpgrp(&self.0).is_ok_and(|foreground| foreground == group)
+        tcgetpgrp(&self.file).is_ok_and(|foreground| foreground == group)
     }
 
     pub(super) fn give_to(&self, group: Pid) {
         // A terminal that was closed meanwhile nobody misses.
-        let _ = tcsetpgrp(&self.0, group);
+        let _ = tcsetpgrp(&self.file, group);
     }
 
     /// Takes it back, unless the shell has taken it.
@@ -34,6 +44,13 @@ impl Terminal {
             self.give_to(getpgrp());
         }
     }
+}
+
+fn is_in_pipeline() -> bool {
+    let is_pipe = |stat: rustix::io::Result<Stat>| {
+        stat.is_ok_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::Fifo)
+    };
+    is_pipe(fstat(stdin())) || is_pipe(fstat(stdout()))
 }
 
 /// `SIGTTOU` is blocked in this thread. Children begin with no signal blocked.

@@ -153,14 +153,24 @@ impl Child {
         self.group.as_raw_nonzero().get() as u32
     }
 
-    /// It becomes the command, and has the terminal if that is ours.
+    /// It becomes the command. It has the terminal if that is ours, unless we are one of several in
+    /// a pipeline, of which another may use the terminal: then it gets it when it asks for it.
     pub(crate) fn begin(&mut self) {
         self.leader = Leader::Running;
         self.resume();
     }
 
-    /// It goes on, in the foreground if we are.
+    /// It goes on, as this process does.
     pub(crate) fn resume(&self) {
+        if self.terminal.as_ref().is_some_and(Terminal::is_shared) {
+            self.signal(Signal::CONT);
+        } else {
+            self.resume_in_front();
+        }
+    }
+
+    /// It goes on, in the foreground if we are there.
+    fn resume_in_front(&self) {
         if let Some(terminal) = &self.terminal
             && terminal.is_of(getpgrp())
         {
@@ -188,24 +198,24 @@ impl Child {
 
     /// It was stopped, as its terminal stops it: so is this process, until somebody continues it.
     /// If it was stopped since it wants the terminal, and that is ours by now, it gets it instead.
-    pub(crate) fn stop_with_it(&self, signal: i32, signals: &mut Signals) {
+    pub(crate) fn stop_with_it(&self, signal: i32) {
         let has = |group| self.terminal.as_ref().is_some_and(|it| it.is_of(group));
         let ours = getpgrp();
         if [Signal::TTIN, Signal::TTOU].map(Signal::as_raw).contains(&signal) {
             if has(ours) {
-                return self.resume();
+                return self.resume_in_front();
             }
         } else if signal != Signal::TSTP.as_raw() {
             // Somebody has stopped the command and it alone.
             return;
         }
-        // Of a shell that waits for us in our group the terminal would not know that it stands
-        // still. We get the signal as well, and have heeded it.
-        if signal == Signal::TSTP.as_raw() && has(self.group) {
-            signals.pass_over(Signal::TSTP);
-            let _ = kill_process_group(ours, Signal::TSTP);
+        if has(self.group) {
+            // The terminal would have stopped all of our group: a script that waits for us must
+            // stand still, too. All at once, so that nobody is continued before it has stopped.
+            let _ = kill_process_group(ours, Signal::STOP);
+        } else {
+            stop();
         }
-        stop();
     }
 
     /// What happens to it next. Cancel-safe.

@@ -23,11 +23,7 @@ const HANDED_ON: [Signal; 8] = [
 
 /// They would end a process that knows nothing of them, or stop it.
 #[derive(Debug)]
-pub(crate) struct Signals {
-    streams: Vec<(Signal, Stream)>,
-    /// The next of this kind was heeded already.
-    passed_over: Option<Signal>,
-}
+pub(crate) struct Signals(Vec<(Signal, Stream)>);
 
 impl Signals {
     /// From now on they do nothing to this process by themselves. What was to be ignored from the
@@ -40,27 +36,17 @@ impl Signals {
         let ignored = Ignored::now();
         let heeded = HANDED_ON.into_iter().filter(|it| !ignored.has(it.as_raw()));
         let streams = heeded.map(|it| Ok((it, signal(SignalKind::from_raw(it.as_raw()))?)));
-        Ok(Self { streams: streams.collect::<io::Result<_>>()?, passed_over: None })
+        streams.collect::<io::Result<_>>().map(Self)
     }
 
     /// The next one. Cancel-safe.
     pub(crate) async fn next(&mut self) -> Signal {
-        loop {
-            let next = poll_fn(|context| {
-                let next = self.streams.iter_mut().find_map(|(signal, stream)| {
-                    stream.poll_recv(context).is_ready().then_some(*signal)
-                });
-                next.map_or(Poll::Pending, Poll::Ready)
+        poll_fn(|context| {
+            let next = self.0.iter_mut().find_map(|(signal, stream)| {
+                stream.poll_recv(context).is_ready().then_some(*signal)
             });
-            let next = next.await;
-            if self.passed_over.take_if(|it| *it == next).is_none() {
-                return next;
-            }
-        }
-    }
-
-    /// The next of this kind is one that this process has sent to itself.
-    pub(super) const fn pass_over(&mut self, signal: Signal) {
-        self.passed_over = Some(signal);
+            next.map_or(Poll::Pending, Poll::Ready)
+        })
+        .await
     }
 }

@@ -19,6 +19,7 @@ pub(crate) mod serve;
 mod target;
 mod under_hold;
 mod wait_time;
+mod watch;
 mod without_command;
 
 use crate::failure::Failure;

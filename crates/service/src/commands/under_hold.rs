@@ -163,7 +163,7 @@ impl<'a> UnderHold<'a> {
     async fn on_change(&mut self, change: Change) -> Option<Ending> {
         match change {
             Change::Ready => self.begin().await,
-            Change::Stopped(signal) => self.child.stop_with_it(signal, self.signals),
+            Change::Stopped(signal) => self.child.stop_with_it(signal),
             Change::Ended(ending) if self.guarded.close && !self.is_killed => return Some(ending),
             Change::Ended(_) => {
                 self.left_at = Some(Instant::now() + LEFT_FOR);

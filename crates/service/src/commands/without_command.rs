@@ -1,6 +1,6 @@
 //! A hold without a command: whoever has started this process works under it.
 
-use std::io::Read as _;
+use std::io::{ErrorKind, Read as _};
 use std::time::Duration;
 
 use rustix::fs::{FileType, fstat};
@@ -32,7 +32,7 @@ pub(super) async fn keep(
             "the token could not be written to standard output ({why}), so {what} was given back"
         )));
     }
-    let mut input_ends = input_ends();
+    let mut input = input_ends();
     let lost = |why: &str| {
         let what = called(&guarded.request);
         Outcome::Lost(format!("{what} was lost: {why}"))
@@ -69,7 +69,7 @@ pub(super) async fn keep(
                 Signal::TSTP => stop(),
                 _ => break,
             },
-            _ = &mut input_ends => break,
+            () = ended(&mut input) => break,
         }
     }
     Ok(guarded.give_back(hold, Outcome::GivenBack).await)
@@ -78,27 +78,32 @@ pub(super) async fn keep(
 /// Is told when standard input ends, if that is a pipe or a socket, which somebody holds open for
 /// as long as the hold is wanted. A terminal has Ctrl-C; and without a terminal, as in `cron`,
 /// standard input has ended from the start, which means nothing.
-fn input_ends() -> oneshot::Receiver<()> {
-    let (sender, ends) = oneshot::channel();
+fn input_ends() -> Option<oneshot::Receiver<()>> {
     let kind = fstat(std::io::stdin()).map(|it| FileType::from_raw_mode(it.st_mode));
-    let is_held_open = kind.is_ok_and(|it| matches!(it, FileType::Fifo | FileType::Socket));
+    if !kind.is_ok_and(|it| matches!(it, FileType::Fifo | FileType::Socket)) {
+        return None;
+    }
+    let (sender, ends) = oneshot::channel();
     std::thread::spawn(move || {
         let mut buffer = [0; 1024];
-        while is_held_open {
+        loop {
             match std::io::stdin().lock().read(&mut buffer) {
                 Ok(1..) => {}
-                Err(why) if why.kind() == std::io::ErrorKind::Interrupted => {}
-                Ok(0) | Err(_) => {
-                    // The hold may have ended before.
-                    let _ = sender.send(());
-                    return;
-                }
+                Err(why) if why.kind() == ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => break,
             }
         }
-        // It never does: the sender must not go.
-        loop {
-            std::thread::park();
-        }
+        // The hold may have ended before.
+        let _ = sender.send(());
     });
-    ends
+    Some(ends)
+}
+
+/// Returns when it was told so, if ever.
+async fn ended(input: &mut Option<oneshot::Receiver<()>>) {
+    match input {
+        // A thread that was not started does not tell either.
+        Some(input) => drop(input.await),
+        None => std::future::pending().await,
+    }
 }

@@ -1,0 +1,7 @@
+//! All tests of the crate as one program: linked once.
+
+mod fence;
+mod lock_command;
+mod lock_ends;
+mod lock_signals;
+mod support;
