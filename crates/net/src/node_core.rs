@@ -14,11 +14,12 @@ use tokio::time::Instant;
 use vorrang_protocol::{Data, GroupHealth, GroupView, NodeId, NodeState, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
-use crate::error::CommandError;
+use crate::error::{CommandError, StopReason};
 use crate::event::Event;
 use crate::machine::{Life, Machine};
 use crate::machine_io::{IoState, LengthProbe, MachineIo, Outbound};
 use crate::stable_storage::StableStorage;
+use crate::status::GroupStatus;
 use crate::timers::{Agenda, Keys, deadline};
 use crate::turns::{Before, ReleaseOutcome, RequestDeadline, Seat, Stage, Steps};
 use crate::wire::WireError;
@@ -67,6 +68,10 @@ pub(crate) trait NodeCore: Send {
     fn next_event(&mut self) -> Option<Event>;
     /// Tells the application what happened. True if it wants something.
     fn on_event(&mut self, event: &Event) -> bool;
+    /// Tells the application what is known of the group. True if it wants something.
+    fn on_group(&mut self, group: &GroupStatus) -> bool;
+    /// Tells the application that nothing more happens.
+    fn on_stopped(&mut self, why: &StopReason);
     /// Reads a message, to be handled next.
     fn read(&mut self, message: &[u8]) -> Result<(), WireError>;
     /// Handles the message that was read last; a second time, nothing.
@@ -85,7 +90,7 @@ pub(crate) trait NodeCore: Send {
     /// failed: then nothing may leave this node, and [`end_turn`](Self::end_turn) says why.
     fn persist(&mut self) -> bool;
     /// Hands over what was recorded, and says what the machine did that cannot be done.
-    fn end_turn(&mut self) -> Option<String>;
+    fn end_turn(&mut self) -> Option<StopReason>;
     /// A report of the machine.
     fn account(&self) -> MachineReport;
     /// The view of its group, if it runs a membership protocol.
@@ -137,6 +142,10 @@ impl From<Denied> for CommandError {
 pub(crate) struct TypedCore<C: Data, N: Data> {
     machine: Machine<C, N>,
     application: AnyApplication<C, N>,
+    /// Whether the application wants to be told of the lease.
+    heeds_lease: bool,
+    /// When the lease ends, as the application was told.
+    lease: Option<Instant>,
     seat: Option<Seat<C, N>>,
     events: VecDeque<Event>,
     inside: IoState,
@@ -151,6 +160,8 @@ pub(crate) struct TypedCore<C: Data, N: Data> {
     /// The kind of the message that was read and is to be handled.
     kind: Option<usize>,
     storage: Option<StableStorage>,
+    /// Why something could not be stored, which ends the node.
+    forgets: Option<String>,
     /// What is to be stored, in room that is used again.
     to_store: Vec<u8>,
 }
@@ -166,7 +177,9 @@ impl<C: Data, N: Data> TypedCore<C, N> {
         let inside = IoState::new((me, nodes), machine.kinds().len(), rng);
         Self {
             machine,
+            heeds_lease: application.heeds_lease(),
             application,
+            lease: None,
             seat: steps.map(Seat::new),
             events: VecDeque::new(),
             inside,
@@ -177,6 +190,7 @@ impl<C: Data, N: Data> TypedCore<C, N> {
             agenda: Agenda::default(),
             kind: None,
             storage: None,
+            forgets: None,
             to_store: Vec::new(),
         }
     }
@@ -228,6 +242,18 @@ impl<C: Data, N: Data> TypedCore<C, N> {
         match scale {
             LengthProbe(length) if length > limit => Err(Denied::TooLarge { length, limit }),
             LengthProbe(_) => Ok(()),
+        }
+    }
+
+    /// Tells the application if the lease has become another one.
+    fn tell_lease(&mut self) {
+        if !self.heeds_lease {
+            return;
+        }
+        let until = self.lease_until();
+        if until != self.lease {
+            self.lease = until;
+            self.application.on_lease(until);
         }
     }
 
@@ -358,6 +384,16 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
         !self.asked.is_empty()
     }
 
+    fn on_group(&mut self, group: &GroupStatus) -> bool {
+        self.application.on_group(group, &mut self.fx);
+        self.take_wishes();
+        !self.asked.is_empty()
+    }
+
+    fn on_stopped(&mut self, why: &StopReason) {
+        self.application.on_stopped(why);
+    }
+
     fn read(&mut self, message: &[u8]) -> Result<(), WireError> {
         self.kind = None;
         self.kind = Some(self.machine.read(message)?);
@@ -379,6 +415,7 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
                 return true;
             }
             if let Some(notice) = self.notices.pop_front() {
+                self.tell_lease();
                 self.hear(notice, acts, outbound);
             } else if !acts {
                 return true;
@@ -435,15 +472,17 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
             Ok(_) => true,
             Err(error) => {
                 let why = format!("{error}, so it could forget a promise");
-                self.inside.failure.get_or_insert(why);
+                self.forgets.get_or_insert(why);
                 false
             }
         }
     }
 
-    fn end_turn(&mut self) -> Option<String> {
+    fn end_turn(&mut self) -> Option<StopReason> {
+        self.tell_lease();
         self.machine.end_turn();
-        self.inside.failure.take()
+        let failed = self.inside.failure.take().map(|why| StopReason::Failed(why.into()));
+        failed.or_else(|| self.forgets.take().map(|why| StopReason::Storage(why.into())))
     }
 
     fn account(&self) -> MachineReport {
@@ -790,7 +829,7 @@ mod tests {
         let mut home = Home::new();
         home.ask(Ask::Send(3, Word::Say(1))).unwrap();
         let why = "it sent to node 3, which is not in its group".to_owned();
-        assert_eq!(home.core.end_turn(), Some(why));
+        assert_eq!(home.core.end_turn(), Some(StopReason::Failed(why.into())));
         assert_eq!(home.core.end_turn(), None);
     }
 }

@@ -494,6 +494,7 @@ impl Driver<TcpNetwork> {
             | Refusal::Closed
             | Refusal::Full
             | Refusal::Nowhere(_)
+            | Refusal::Certificate { .. }
             | Refusal::WillCall => {}
         }
     }

@@ -52,6 +52,18 @@ pub struct Status {
     pub machine: NodeState,
 }
 
+/// What a node knows of the group of its machine, if that runs a membership protocol: as its
+/// application is told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupStatus {
+    /// Its newest view.
+    pub view: Option<GroupView>,
+    /// Whether the group can go on.
+    pub health: Option<GroupHealth>,
+    /// The addresses of all numbers; empty if unknown.
+    pub addresses: Vec<String>,
+}
+
 /// The counts of datagrams of a node over UDP, hellos and heartbeats included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Datagrams {

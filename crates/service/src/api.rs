@@ -109,11 +109,14 @@ pub enum HoldEvent {
         number: u64,
         /// How long a lease lasts, if there are leases.
         lease_ms: Option<u64>,
-        /// When the hold is lost unless another line comes before, on the clock `CLOCK_BOOTTIME` of
-        /// this machine; null over TCP, where clients renew, and without leases.
+        /// When nothing may run under the hold any more unless another line comes before, on the clock
+        /// `CLOCK_BOOTTIME` of this machine; null over TCP, where clients renew, and without leases.
+        /// Between `at-risk` and this time are two thirds of the grace, and the last third after it
+        /// until others may get the hold.
         deadline_boottime_ns: Option<u64>,
     },
-    /// Nothing has happened. While the hold is held, the deadline has moved.
+    /// Nothing has happened. While the hold is held it comes with every quarter of a lease, at least
+    /// once a second, and the deadline has moved; while it waits, every five seconds.
     Alive {
         /// As in `granted`; null while the hold waits.
         deadline_boottime_ns: Option<u64>,
@@ -167,6 +170,8 @@ pub enum LossReason {
     LeaseOver,
     /// The member leaves the group.
     Leaving,
+    /// Another process was started as this member.
+    Replaced,
     /// The member has stopped: its storage has failed, for example.
     Stopped,
     /// It was held for longer than the configuration allows.
@@ -179,10 +184,11 @@ pub enum LossReason {
 
 impl LossReason {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Evicted,
         Self::LeaseOver,
         Self::Leaving,
+        Self::Replaced,
         Self::Stopped,
         Self::MaxHold,
         Self::NotRenewed,
@@ -195,6 +201,7 @@ impl LossReason {
             Self::Evicted => "evicted",
             Self::LeaseOver => "lease-over",
             Self::Leaving => "leaving",
+            Self::Replaced => "replaced",
             Self::Stopped => "stopped",
             Self::MaxHold => "max-hold",
             Self::NotRenewed => "not-renewed",
@@ -315,12 +322,26 @@ pub struct Members {
     pub this: String,
     /// The algorithm that runs its locks.
     pub algorithm: String,
-    /// The number of the membership view to which it belongs, or belonged last.
+    /// The number of the newest membership view that it knows, if there is one.
     pub view: Option<u64>,
-    /// Whether it belongs to a view, of which it reaches a majority. Only then anything is granted.
+    /// Whether it belongs to that view, and a majority of it answers. Only then anything is
+    /// granted.
     pub majority: bool,
-    /// All that it knows of, members of the view first.
+    /// Why nothing is granted, if so, and what will change that.
+    pub trouble: Option<String>,
+    /// When and why the member that answers was evicted last, if it was.
+    pub evicted: Option<Evicted>,
+    /// All that it knows of, in the order of their numbers: the founders first.
     pub members: Vec<Member>,
+}
+
+/// An eviction.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Evicted {
+    /// When it was noticed, in seconds since 1970.
+    pub at: u64,
+    /// Why, as a sentence.
+    pub why: String,
 }
 
 /// One member, as another sees it.
@@ -328,7 +349,7 @@ pub struct Members {
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// Where other members reach it.
+    /// Where other members reach it, if that is known.
     pub address: Option<String>,
     /// Where its HTTP interface is, if it has one for other machines.
     pub http: Option<String>,
@@ -336,9 +357,8 @@ pub struct Member {
     pub state: MemberState,
     /// Whether its vote counts when a view is decided.
     pub voter: bool,
-    /// Why it was evicted, if it was.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub why: Option<String>,
+    /// Why there is no connection with it, if there is none and that is known.
+    pub trouble: Option<String>,
 }
 
 /// How a member stands.
@@ -349,10 +369,18 @@ pub enum MemberState {
     Member,
     /// It belongs to the view, and has been silent for too long.
     Suspected,
-    /// It was evicted.
-    Evicted,
-    /// It does not belong to the view.
+    /// It does not belong to the view: it has left, was evicted, or has never come.
     Absent,
+}
+
+impl MemberState {
+    /// Whether it belongs to the view.
+    pub const fn is_in_view(self) -> bool {
+        match self {
+            Self::Member | Self::Suspected => true,
+            Self::Absent => false,
+        }
+    }
 }
 
 impl fmt::Display for MemberState {
@@ -360,7 +388,6 @@ impl fmt::Display for MemberState {
         f.write_str(match self {
             Self::Member => "member",
             Self::Suspected => "suspected",
-            Self::Evicted => "evicted",
             Self::Absent => "absent",
         })
     }
@@ -457,6 +484,28 @@ pub enum Code {
     Unavailable,
     /// Too many connections or holds.
     TooMany,
+}
+
+impl Code {
+    /// All of them.
+    pub const ALL: [Self; 16] = [
+        Self::NotFound,
+        Self::WrongMethod,
+        Self::UnknownVersion,
+        Self::BadRequest,
+        Self::TooLarge,
+        Self::TooSlow,
+        Self::NoSuchHold,
+        Self::NoSuchMember,
+        Self::OtherHold,
+        Self::NotYours,
+        Self::NotAllowed,
+        Self::LocalOnly,
+        Self::HoldOver,
+        Self::Leaving,
+        Self::Unavailable,
+        Self::TooMany,
+    ];
 }
 
 #[cfg(test)]

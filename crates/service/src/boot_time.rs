@@ -3,7 +3,7 @@
 
 /// Nanoseconds since the machine was started, by `CLOCK_BOOTTIME`; where there is no such clock, by
 /// the one that is nearest to it.
-pub(crate) fn now_ns() -> u64 {
+pub fn now_ns() -> u64 {
     #[cfg(any(target_os = "linux", target_os = "android"))]
     let clock = rustix::time::ClockId::Boottime;
     #[cfg(not(any(target_os = "linux", target_os = "android")))]

@@ -154,7 +154,9 @@ impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let why = error.to_string();
         match error.code() {
-            Some(Code::Unavailable | Code::Leaving | Code::TooMany) => Self::Unavailable(why),
+            None | Some(Code::Unavailable | Code::Leaving | Code::TooMany) => {
+                Self::Unavailable(why)
+            }
             Some(Code::BadRequest | Code::TooLarge | Code::NoSuchMember | Code::UnknownVersion) => {
                 Self::Usage(why)
             }
@@ -169,7 +171,6 @@ impl From<ClientError> for Failure {
                 | Code::LocalOnly
                 | Code::HoldOver,
             ) => Self::Failed(why),
-            None => Self::Unavailable(why),
         }
     }
 }

@@ -9,11 +9,20 @@
 #![forbid(unsafe_code)]
 
 pub mod api;
-mod boot_time;
+pub mod boot_time;
 mod child;
 pub mod client;
 mod commands;
+mod daemon;
 pub mod failure;
+mod holds;
+mod http;
+mod log;
+mod metrics;
+mod process_group;
+mod settings;
+mod systemd;
+mod unix_socket;
 
 use std::process::ExitCode;
 
@@ -28,7 +37,7 @@ use crate::failure::EXIT_CODES;
 /// A daemon on each machine, `serve`, is a member of a group. It holds locks for the clients of its
 /// machine; the group agrees who is next.
 #[derive(Debug, Parser)]
-#[command(name = "vorrang", version, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "vorrang", bin_name = "vorrang", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = format!(
     "Start with:\n  vorrang serve &\n  vorrang lock nightly-backup -- ./backup.sh\n\n{EXIT_CODES}"
 ))]

@@ -3,7 +3,6 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write};
-use std::str::FromStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -13,46 +12,16 @@ use std::time::Duration;
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::prelude::*;
+use vorrang_lock::LogFormat;
 
 /// The environment variable of the log filter.
-const VARIABLE: &str = "VORRANG_LOG_FILTER";
+const VARIABLE: &str = "VORRANG_LOG";
 
 /// How many lines wait to be written, at most.
 const QUEUE_LEN: usize = 1024;
 
 /// How long the end waits for lines that are not written yet.
 const LAST_WORDS: Duration = Duration::from_secs(1);
-
-/// How lines of the log look.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum LogFormat {
-    /// For people.
-    #[default]
-    Text,
-    /// An object a line, for programs.
-    Json,
-}
-
-impl FromStr for LogFormat {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        match text {
-            "text" => Ok(Self::Text),
-            "json" => Ok(Self::Json),
-            _ => Err(format!("'{text}' is no format of a log: say text or json")),
-        }
-    }
-}
-
-impl fmt::Display for LogFormat {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Text => "text",
-            Self::Json => "json",
-        })
-    }
-}
 
 /// Logs from now on. The log ends, with all lines that are read in time, when this is dropped.
 pub(crate) fn start(format: LogFormat) -> Result<Log, String> {
@@ -195,13 +164,5 @@ mod tests {
         }
         let why = filter("vorrang_net=loud").unwrap_err();
         assert!(why.contains("'vorrang_net=loud'") && why.contains(VARIABLE), "{why}");
-    }
-
-    #[test]
-    fn formats_are_two() {
-        for format in [LogFormat::Text, LogFormat::Json] {
-            assert_eq!(format.to_string().parse(), Ok(format));
-        }
-        assert!("xml".parse::<LogFormat>().unwrap_err().contains("'xml'"));
     }
 }

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 
+use vorrang_lock::{NoToken, Token};
+
 use super::wait_time::wait_time;
 use crate::failure::Failure;
 
@@ -60,23 +62,6 @@ pub(crate) struct Fence {
     command: Vec<OsString>,
 }
 
-/// A fencing token, as a number that grows.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Token(u128);
-
-impl Token {
-    const DIGITS: usize = 32;
-
-    fn read(text: &str) -> Option<Self> {
-        let is_token = text.len() == Self::DIGITS && text.bytes().all(|it| it.is_ascii_hexdigit());
-        is_token.then(|| u128::from_str_radix(text, 16).ok().map(Self))?
-    }
-
-    fn text(self) -> String {
-        format!("{:0width$x}", self.0, width = Self::DIGITS)
-    }
-}
-
 /// What a file says.
 enum Kept {
     Nothing,
@@ -85,20 +70,15 @@ enum Kept {
 
 impl Fence {
     pub(crate) fn execute(self) -> Result<ExitCode, Failure> {
-        let Some(token) = Token::read(&self.token) else {
-            return Err(Failure::Usage(format!(
-                "'{}' is no token: it is 32 hexadecimal digits, as VORRANG_TOKEN has",
-                self.token.escape_debug()
-            )));
-        };
+        let token: Token = self.token.parse().map_err(|why: NoToken| {
+            Failure::Usage(format!("{why}, as VORRANG_TOKEN has them"))
+        })?;
         let Some(file) = self.locked()? else { return Ok(ExitCode::from(self.conflict_exit_code)) };
         let file = match self.read(&file)? {
             Kept::Newest(newest) if token < newest => {
                 return Err(Failure::Lost(format!(
-                    "the token {} is older than {}, which {} has seen: somebody else has the lock \
-                     by now, and the command was not run",
-                    token.text(),
-                    newest.text(),
+                    "the token {token} is older than {newest}, which {} has seen: somebody else \
+                     has the lock by now, and the command was not run",
                     self.file.display()
                 )));
             }
@@ -166,14 +146,14 @@ impl Fence {
         io::Read::take(&mut file, 1024).read_to_end(&mut bytes).map_err(self.cannot("read"))?;
         let text = String::from_utf8_lossy(&bytes);
         let text = text.strip_suffix('\n').unwrap_or(&text);
-        match Token::read(text) {
-            None if text.is_empty() => Ok(Kept::Nothing),
-            None => Err(Failure::Data(format!(
+        match text.parse() {
+            Err(_) if text.is_empty() => Ok(Kept::Nothing),
+            Err(NoToken { .. }) => Err(Failure::Data(format!(
                 "{} has no token in it but '{}': is it the right file?",
                 self.file.display(),
                 text.chars().take(40).collect::<String>().escape_debug()
             ))),
-            Some(newest) => Ok(Kept::Newest(newest)),
+            Ok(newest) => Ok(Kept::Newest(newest)),
         }
     }
 
@@ -193,7 +173,7 @@ impl Fence {
             // Only the administrator may give a file away, and nobody else need.
             let _ = fchown(&file, Some(former.uid()), Some(former.gid()));
             flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-            file.write_all(format!("{}\n", token.text()).as_bytes())?;
+            file.write_all(format!("{token}\n").as_bytes())?;
             file.sync_all()?;
             fs::rename(&next, &path)?;
             File::open(directory)?.sync_all()?;
@@ -229,24 +209,6 @@ fn lock(file: &File, shared: bool, until: Option<Instant>) -> io::Result<bool> {
                 std::thread::sleep(TRIED_AGAIN_AFTER.min(left));
             }
             (Err(why), _) => return Err(why.into()),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn tokens_have_32_digits_and_are_compared_as_numbers() {
-        let token = |text: &str| Token::read(text);
-        let (small, large) = ("0".repeat(32), format!("{}a", "0".repeat(31)));
-        assert!(token(&small) < token(&large));
-        assert_eq!(token(&large.to_uppercase()), token(&large));
-        assert_eq!(token(&large).map(Token::text), Some(large));
-        let long = "0".repeat(33);
-        for wrong in ["", "1", &long, &"+".repeat(32), &format!("+{}", "1".repeat(31))] {
-            assert!(token(wrong).is_none(), "{wrong}");
         }
     }
 }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use vorrang_terminal::say_aside;
 
 use super::hold::{Hold, Update};
-use super::hold_args::{CommandArgs, WaitArgs, called, check_nesting, label};
+use super::hold_args::{CommandArgs, WaitArgs, called, check, label};
 use super::run;
 use super::under_hold::{Grant, UnderHold};
 use super::without_command;
@@ -20,8 +20,8 @@ use crate::child::{Ending, Signals, stop};
 use crate::client::{Client, ClientError};
 use crate::failure::Failure;
 
-/// How long a daemon may say nothing to one who waits. It says something every second.
-const SILENT_FOR: Duration = Duration::from_secs(10);
+/// How long a daemon may say nothing to one who waits. It says something every five seconds.
+const SILENT_FOR: Duration = Duration::from_secs(20);
 /// How long it is not tried again after a failure.
 const TRIED_AGAIN_AFTER: Duration = Duration::from_millis(200);
 /// How long after the time that was given the daemon may say that it is over.
@@ -85,7 +85,7 @@ impl Guarded {
     }
 
     pub(crate) fn execute(self) -> Result<ExitCode, Failure> {
-        check_nesting(&self.request)?;
+        check(&self.request)?;
         match run(self.again_and_again())?? {
             Outcome::Ended(ending) => Ok(ExitCode::from(ending.code())),
             Outcome::GivenBack => Ok(ExitCode::SUCCESS),

@@ -1,9 +1,11 @@
 //! What is typed of a hold, and of the command that runs under it.
 
 use std::ffi::OsString;
+use std::str::FromStr as _;
 use std::time::Duration;
 
 use clap::builder::NonEmptyStringValueParser;
+use vorrang_lock::{Name, Value};
 
 use super::target::TargetArgs;
 use super::wait_time::wait_time;
@@ -92,8 +94,12 @@ pub(crate) const fn variable(kind: Kind) -> &'static str {
     }
 }
 
-/// Refuses what would wait for itself.
-pub(crate) fn check_nesting(request: &HoldRequest) -> Result<(), Failure> {
+/// Refuses what is no name, and what would wait for itself.
+pub(crate) fn check(request: &HoldRequest) -> Result<(), Failure> {
+    Name::from_str(&request.name).map_err(Failure::Usage)?;
+    if let Some(Err(why)) = request.value.as_deref().map(Value::new) {
+        return Err(Failure::Usage(format!("--value is not what it should be: {why}")));
+    }
     let variable = variable(request.kind);
     if !surrounding(variable).contains(&request.name) {
         return Ok(());

@@ -62,7 +62,7 @@ pub(crate) fn json(text: serde_json::Result<String>) -> String {
     text.expect("our own types are JSON") + "\n"
 }
 
-fn now() -> u64 {
+pub(crate) fn now() -> u64 {
     let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |it| it.as_secs())
 }
@@ -114,7 +114,7 @@ fn row<'a>(
 }
 
 /// The two largest units that say something.
-fn for_so_long(seconds: u64) -> String {
+pub(crate) fn for_so_long(seconds: u64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86400);
     match (days, hours, minutes) {
         (0, 0, 0) => format!("{seconds}s"),

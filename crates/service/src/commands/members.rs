@@ -6,12 +6,12 @@ use std::time::Duration;
 use vorrang_terminal::table::table;
 use vorrang_terminal::{harmless, wrapped};
 
-use super::locks::json;
+use super::locks::{for_so_long, json, now};
 use super::run;
 use super::target::TargetArgs;
 use super::wait_time::wait_time;
 use super::watch::{self, shown};
-use crate::api::{Member, Members as Answer};
+use crate::api::{Evicted, Member, Members as Answer};
 use crate::client::Client;
 use crate::failure::{EXIT_CODES, Failure};
 
@@ -59,21 +59,26 @@ impl Members {
 }
 
 fn text(answer: &Answer) -> String {
-    let header = ["NAME", "STATE", "VOTER", "ADDRESS", "HTTP", "WHY"].map(str::to_owned);
+    let header = ["NAME", "STATE", "VOTER", "ADDRESS", "HTTP", "TROUBLE"].map(str::to_owned);
     let rows = answer.members.iter().map(|member| row(member, &answer.this));
     let view = match (answer.view, answer.majority) {
-        (Some(view), true) => format!("view {view}, which has a majority"),
-        (Some(view), false) => {
-            format!("last in view {view}; now without a majority, so nothing is granted here")
-        }
-        (None, _) => "in no view yet, so nothing is granted here".to_owned(),
+        (Some(view), true) => format!("view {view}, of which a majority answers"),
+        (Some(view), false) => format!("view {view}, and nothing is granted here"),
+        (None, _) => "no view yet, so nothing is granted here".to_owned(),
     };
-    let head = format!(
+    let mut head = format!(
         "group {}, member {}, {}: {view}\n",
         harmless(&answer.group),
         harmless(&answer.this),
         harmless(&answer.algorithm)
     );
+    if let Some(why) = &answer.trouble {
+        head += &format!("{}\n", harmless(why));
+    }
+    if let Some(Evicted { at, why }) = &answer.evicted {
+        let ago = for_so_long(now().saturating_sub(*at));
+        head += &format!("evicted {ago} ago: {}\n", harmless(why));
+    }
     let cells: Vec<_> = std::iter::once(header.to_vec()).chain(rows).collect();
     format!("{}\n{}", wrapped(&head), table(&cells))
 }
@@ -87,7 +92,7 @@ fn row(member: &Member, this: &str) -> Vec<String> {
         if member.voter { "yes" } else { "no" }.to_owned(),
         shown(&member.address),
         shown(&member.http),
-        shown(&member.why),
+        shown(&member.trouble),
     ]
 }
 
@@ -98,13 +103,13 @@ mod tests {
 
     #[test]
     fn it_says_whether_anything_can_be_granted_and_why_somebody_is_out() {
-        let member = |name: &str, state, why: Option<&str>| Member {
+        let member = |name: &str, state, trouble: Option<&str>| Member {
             name: name.to_owned(),
             address: Some("127.0.0.1:7400".to_owned()),
             http: None,
             state,
             voter: true,
-            why: why.map(str::to_owned),
+            trouble: trouble.map(str::to_owned),
         };
         let mut answer = Answer {
             group: "g".to_owned(),
@@ -112,17 +117,22 @@ mod tests {
             algorithm: "suzuki-kasami".to_owned(),
             view: Some(3),
             majority: true,
+            trouble: None,
+            evicted: Some(Evicted { at: now() - 65, why: "it was silent".to_owned() }),
             members: vec![
                 member("a", MemberState::Member, None),
-                member("b", MemberState::Evicted, Some("it was silent")),
+                member("b", MemberState::Absent, Some("nobody answers there")),
             ],
         };
         let shown = text(&answer);
-        assert!(shown.contains("view 3, which has a majority"), "{shown}");
-        assert!(shown.contains("a (this)") && shown.contains("it was silent"), "{shown}");
+        assert!(shown.contains("view 3, of which a majority answers"), "{shown}");
+        assert!(shown.contains("a (this)") && shown.contains("nobody answers there"), "{shown}");
+        assert!(shown.contains("\nevicted 1m 5s ago: it was silent\n"), "{shown}");
         answer.majority = false;
-        assert!(text(&answer).contains("nothing is granted here"));
+        answer.trouble = Some("two of three are missing".to_owned());
+        let shown = text(&answer);
+        assert!(shown.contains("nothing is granted here\ntwo of three are missing\n"), "{shown}");
         answer.view = None;
-        assert!(text(&answer).contains("in no view yet"));
+        assert!(text(&answer).contains("no view yet"));
     }
 }

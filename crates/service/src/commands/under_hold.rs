@@ -15,7 +15,7 @@ use crate::child::{Change, Child, Ending, Signals};
 use crate::failure::Failure;
 
 /// So long before the deadline the command is killed: it takes its time to die.
-const KILLED_BEFORE: Duration = Duration::from_millis(50);
+const KILLED_BEFORE: Duration = Duration::from_millis(20);
 /// How long is waited at most before the clock is looked at: timers do not go on while the machine
 /// sleeps, and deadlines do.
 const LOOKED_AT: Duration = Duration::from_millis(100);

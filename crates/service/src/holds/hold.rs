@@ -17,8 +17,10 @@ use crate::process_group::ProcessGroup;
 pub(crate) enum Owner {
     /// A user of this machine, on the Unix socket.
     User(u32),
-    /// Whoever has the certificate of this name.
+    /// A client that has the certificate of this name.
     Certificate(String),
+    /// Another member, by the same.
+    Member(String),
     /// Anybody on this machine, over a port of it.
     Loopback,
 }
@@ -28,6 +30,7 @@ impl fmt::Display for Owner {
         match self {
             Self::User(user) => write!(f, "uid {user}"),
             Self::Certificate(name) => f.write_str(name),
+            Self::Member(name) => write!(f, "member {name}"),
             Self::Loopback => f.write_str("loopback"),
         }
     }
@@ -75,6 +78,7 @@ pub(crate) struct Hold {
     pub(crate) client: Option<u32>,
     /// Since when it is asked for, in seconds since 1970.
     pub(crate) asked: u64,
+    pub(super) asked_at: Instant,
     pub(super) status: watch::Sender<Status>,
     pub(super) end: watch::Sender<Option<End>>,
     pub(super) renewed: watch::Sender<Instant>,
@@ -84,7 +88,10 @@ pub(crate) struct Hold {
 
 impl fmt::Debug for Hold {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Hold").field("id", &self.id).field("request", &self.request).finish_non_exhaustive()
+        f.debug_struct("Hold")
+            .field("id", &self.id)
+            .field("request", &self.request)
+            .finish_non_exhaustive()
     }
 }
 
@@ -97,6 +104,7 @@ impl Hold {
             is_local: by.is_local,
             client: by.process,
             asked: unix_seconds(),
+            asked_at: Instant::now(),
             status: watch::Sender::new(Status::Waiting),
             end: watch::Sender::new(None),
             renewed: watch::Sender::new(Instant::now()),
@@ -142,6 +150,10 @@ impl Hold {
 
     pub(super) fn begin_stream(&self) {
         self.streams.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn has_streams(&self) -> bool {
+        self.streams.load(Ordering::Acquire) > 0
     }
 
     /// A stream has ended. With the last one, a local client is gone.

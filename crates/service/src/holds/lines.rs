@@ -101,8 +101,8 @@ impl Lines {
     fn granted(&self, held: &Held, deadline_boottime_ns: Option<u64>) -> HoldEvent {
         HoldEvent::Granted {
             token: held.token.to_string(),
-            view: held.token.view(),
-            number: held.token.number(),
+            view: held.token.view,
+            number: held.token.number,
             lease_ms: self.lease.map(|it| it.as_millis() as u64),
             deadline_boottime_ns,
         }

@@ -1,0 +1,7 @@
+//! Members of a group in one process, over sockets on loopback, and what can go wrong between them.
+#![forbid(unsafe_code)]
+
+mod exclusion;
+mod support;
+#[cfg(feature = "tls")]
+mod tls;

@@ -1,0 +1,9 @@
+//! Who gets in, and who does not: members over TLS, and all who try without the right certificate.
+
+mod acceptance;
+mod diallers;
+mod files;
+mod flood;
+mod remote;
+mod replay;
+mod support;
