@@ -20,6 +20,7 @@
 //! # }
 //! ```
 
+use std::error::Error as _;
 use std::fmt;
 use std::io;
 use std::marker::PhantomData;
@@ -39,6 +40,7 @@ use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Mutex;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+use vorrang_lock::tls::ClientTls;
 
 use crate::api::{
     Code, ElectionEvent, Hold, HoldEvent, HoldProcess, HoldRequest, Locks, Members, Refusal,
@@ -53,7 +55,7 @@ const ANSWERS_WITHIN: Duration = Duration::from_secs(10);
 const LONGEST_ANSWER: usize = 64 << 20;
 
 /// Where the daemon is.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub enum Target {
     /// On this machine, at this Unix socket.
     Socket(PathBuf),
@@ -62,10 +64,12 @@ pub enum Target {
 }
 
 /// A daemon that is reached over TCP.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Server {
     /// `host:port`.
     pub address: String,
+    /// The keys by which each proves to the other who it is; without, it must be on this machine.
+    pub tls: Option<ClientTls>,
 }
 
 impl Target {
@@ -79,7 +83,7 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Socket(path) => write!(f, "{}", path.display()),
-            Self::Server(Server { address }) => f.write_str(address),
+            Self::Server(server) => f.write_str(&server.address),
         }
     }
 }
@@ -111,6 +115,14 @@ pub enum ClientError {
     /// It does not answer in time.
     #[error("the daemon at {0} has not answered for {ANSWERS_WITHIN:?}")]
     Silent(String),
+    /// One of the two has no certificate that the other accepts.
+    #[error("no connection with {target}: {why}")]
+    NotTrusted {
+        /// Where.
+        target: String,
+        /// Why not.
+        why: String,
+    },
     /// The answer is no.
     #[error("{}", .refusal.error)]
     Refused {
@@ -144,6 +156,7 @@ impl ClientError {
             Self::Refused { refusal, .. } => Some(refusal.code),
             Self::NoDaemon { .. }
             | Self::Silent(_)
+            | Self::NotTrusted { .. }
             | Self::Broken { .. }
             | Self::NotUnderstood { .. } => None,
         }
@@ -302,8 +315,8 @@ impl Client {
         path: &str,
         body: Option<&B>,
     ) -> Result<Stream<T>, ClientError> {
-        let target = self.target.to_string();
-        let mut connection = Connection::open(&self.target).await?;
+        let target = self.target.clone();
+        let mut connection = Connection::open(&target).await?;
         let answer = connection.send(self.request(&method, path, body)).await;
         let answer = answer.map_err(|why| why.on(&target))?;
         let body = self.accepted(answer).await?.into_body();
@@ -339,7 +352,6 @@ impl Client {
         body: Option<&B>,
     ) -> Result<Bytes, ClientError> {
         let mut kept = self.kept.lock().await;
-        let target = self.target.to_string();
         if let Some(mut connection) = kept.take()
             && let Ok(answer) = connection.send(self.request(method, path, body)).await
         {
@@ -349,7 +361,7 @@ impl Client {
         }
         let mut connection = Connection::open(&self.target).await?;
         let answer = connection.send(self.request(method, path, body)).await;
-        let bytes = self.whole(answer.map_err(|why| why.on(&target))?).await?;
+        let bytes = self.whole(answer.map_err(|why| why.on(&self.target))?).await?;
         *kept = Some(connection);
         Ok(bytes)
     }
@@ -364,7 +376,7 @@ impl Client {
         let host = match &self.target {
             // There is one daemon at a socket, whatever it is called.
             Target::Socket(_) => "vorrang",
-            Target::Server(Server { address }) => address,
+            Target::Server(server) => &server.address,
         };
         Request::builder()
             .method(method)
@@ -448,13 +460,27 @@ enum Unanswered {
 }
 
 impl Unanswered {
-    fn on(self, target: &str) -> ClientError {
-        let target = target.to_owned();
+    fn on(self, target: &Target) -> ClientError {
         match self {
-            Self::Silent => ClientError::Silent(target),
-            Self::Broken(why) => ClientError::Broken { target, why: why.to_string() },
+            Self::Silent => ClientError::Silent(target.to_string()),
+            Self::Broken(why) => broken(&why, target),
         }
     }
+}
+
+/// A connection broke. If the other end has refused our certificate, it says so only now.
+fn broken(error: &hyper::Error, target: &Target) -> ClientError {
+    let inner = error.source().and_then(|it| it.downcast_ref::<io::Error>());
+    let why = match (inner, target) {
+        (Some(inner), Target::Server(Server { tls: Some(tls), .. })) => {
+            // An error is not copied: what TLS has said is deep inside.
+            let why = inner.get_ref().map_or_else(|| inner.to_string(), ToString::to_string);
+            tls.explain(io::Error::new(inner.kind(), why)).to_string()
+        }
+        (Some(inner), _) => inner.to_string(),
+        (None, _) => error.to_string(),
+    };
+    ClientError::Broken { target: target.to_string(), why }
 }
 
 impl Connection {
@@ -469,9 +495,8 @@ impl Connection {
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
-        let (sender, connection) = http1::handshake(TokioIo::new(stream))
-            .await
-            .map_err(|why| Unanswered::Broken(why).on(&target.to_string()))?;
+        let (sender, connection) =
+            http1::handshake(TokioIo::new(stream)).await.map_err(|why| broken(&why, target))?;
         // How it ends is seen by those who wait for something.
         let driver = tokio::spawn(async { drop(connection.await) });
         Ok(Self { sender, driver })
@@ -502,10 +527,19 @@ async fn connect(target: &Target) -> Result<Connection, ClientError> {
             }
             Connection::over(stream, target).await
         }
-        Target::Server(Server { address }) => {
+        Target::Server(Server { address, tls }) => {
             let stream = TcpStream::connect(address).await.map_err(nobody)?;
             stream.set_nodelay(true).map_err(nobody)?;
-            Connection::over(stream, target).await
+            match tls {
+                None => Connection::over(stream, target).await,
+                Some(tls) => {
+                    let (stream, _) = tls.connect(stream).await.map_err(|why| {
+                        let (target, why) = (target.to_string(), why.to_string());
+                        ClientError::NotTrusted { target, why }
+                    })?;
+                    Connection::over(stream, target).await
+                }
+            }
         }
     }
 }
@@ -533,7 +567,7 @@ pub type ElectionStream = Stream<ElectionEvent>;
 
 /// An answer that consists of JSON lines.
 pub struct Stream<T> {
-    target: String,
+    target: Target,
     body: Incoming,
     /// What has arrived and is no whole line yet.
     read: BytesMut,
@@ -572,21 +606,18 @@ impl<T: DeserializeOwned> Stream<T> {
                         self.read.extend_from_slice(data);
                     }
                 }
-                Some(Err(why)) => {
-                    let (target, why) = (self.target.clone(), why.to_string());
-                    return Err(ClientError::Broken { target, why });
-                }
+                Some(Err(why)) => return Err(broken(&why, &self.target)),
                 None if self.read.is_empty() => return Ok(None),
                 None => {
-                    let (target, why) = (self.target.clone(), "in the middle of a line".to_owned());
-                    return Err(ClientError::Broken { target, why });
+                    let why = "in the middle of a line".to_owned();
+                    return Err(ClientError::Broken { target: self.target.to_string(), why });
                 }
             }
         }
     }
 
     fn not_understood(&self, why: String) -> ClientError {
-        ClientError::NotUnderstood { target: self.target.clone(), why }
+        ClientError::NotUnderstood { target: self.target.to_string(), why }
     }
 }
 

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::future::pending;
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
+use vorrang_lock::tls::{KeyFiles, MemberList, Tls};
 use vorrang_lock::{Config, Group, LockError, OpenError, StopReason};
 
 use crate::api::{Event, Members};
@@ -19,6 +20,11 @@ use crate::metrics::Metrics;
 use crate::settings::Settings;
 use crate::unix_socket::UnixSocket;
 use crate::{log, systemd};
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// So long before it expires, a certificate should be renewed.
+const EXPIRES_SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 /// How long the last lines may take to be read.
 const LAST_LINES: Duration = Duration::from_secs(1);
@@ -63,8 +69,15 @@ async fn serve(settings: &Settings) -> Result<ExitCode, Failure> {
         })?),
         None => None,
     };
-    let group = Group::start(config.clone()).await.map_err(|why| not_started(&why))?;
-    let service = Arc::new(service(config, group.clone()));
+    let keys = keys(config)?;
+    let started = match &keys {
+        Some(keys) if !config.members.is_empty() || !config.join.is_empty() => {
+            Group::start_over(keys.clone(), None, config.clone()).await
+        }
+        Some(_) | None => Group::start(config.clone()).await,
+    };
+    let group = started.map_err(|why| not_started(&why))?;
+    let service = Arc::new(service(config, group.clone(), keys.clone()));
     tokio::spawn(serve_unix(unix, Arc::clone(&service), config.holds));
     if let Some(tcp) = tcp {
         tokio::spawn(serve_tcp(tcp, Arc::clone(&service), config.holds));
@@ -77,14 +90,15 @@ async fn serve(settings: &Settings) -> Result<ExitCode, Failure> {
     let signal = tokio::select! {
         why = stopped(&group) => return Err(why),
         never = watch_group(&service) => match never {},
-        () = ping() => None,
-        signal = signals.next() => Some(signal),
+        never = ping() => match never {},
+        never = warn_of_expiry(keys.as_ref()) => match never {},
+        signal = signals.next(keys.as_ref()) => signal,
     };
     tracing::info!(signal, "leaving");
     let within = config.leave_within;
     let left = tokio::select! {
         left = leave(&service, group, within) => left,
-        signal = signals.next() => {
+        signal = signals.next(keys.as_ref()) => {
             tracing::warn!(signal, "told to leave once more: ending at once");
             drop(socket);
             return Ok(ExitCode::from(128 + signal));
@@ -94,7 +108,25 @@ async fn serve(settings: &Settings) -> Result<ExitCode, Failure> {
     left
 }
 
-fn service(config: &Config, group: Group) -> Service {
+/// The keys of this member, if it has any.
+pub(crate) fn keys(config: &Config) -> Result<Option<Tls>, Failure> {
+    let Some(files) = &config.tls else { return Ok(None) };
+    let files = KeyFiles {
+        authority: files.authority.clone(),
+        certificate: files.certificate.clone(),
+        key: files.key.clone(),
+    };
+    let own = (config.own_name().to_owned(), config.address.clone().unwrap_or_default());
+    let mut members: Vec<(String, String)> =
+        config.members.iter().map(|it| (it.name.clone(), it.address.clone())).collect();
+    if members.iter().all(|it| it.0 != own.0) {
+        members.push(own);
+    }
+    let keys = Tls::load(files, config.own_name(), MemberList::new(members));
+    keys.map(Some).map_err(|why| Failure::Config(format!("[tls] {why}")))
+}
+
+fn service(config: &Config, group: Group, keys: Option<Tls>) -> Service {
     let metrics = Arc::new(Metrics::default());
     let about = About {
         group: config.group.clone(),
@@ -121,7 +153,7 @@ fn service(config: &Config, group: Group) -> Service {
         group,
         metrics,
         about,
-        others: Others::new(http),
+        others: Others::new(http, keys),
         request_within: config.http_request_within,
     }
 }
@@ -181,13 +213,36 @@ fn in_words(members: &Members) -> String {
 }
 
 /// Tells systemd again and again that this thread runs, if it wants to know.
-async fn ping() {
+async fn ping() -> Never {
     let Some(every) = systemd::watchdog() else { return pending().await };
     let mut ticks = interval(every);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         systemd::alive();
+    }
+}
+
+/// Says every day that the certificate is about to expire, if it is.
+async fn warn_of_expiry(keys: Option<&Tls>) -> Never {
+    let Some(keys) = keys else { return pending().await };
+    let mut days = interval(DAY);
+    loop {
+        days.tick().await;
+        let certificate = keys.certificate();
+        match certificate.valid_for(SystemTime::now()) {
+            Some(left) if left > EXPIRES_SOON => {}
+            Some(_) => tracing::warn!(
+                "the certificate of {} expires soon: it is {}; renew it, and send SIGHUP",
+                certificate.whose(),
+                certificate.validity()
+            ),
+            None => tracing::error!(
+                "the certificate of {} has expired: it was {}; renew it, and send SIGHUP",
+                certificate.whose(),
+                certificate.validity()
+            ),
+        }
     }
 }
 
@@ -229,19 +284,28 @@ impl Signals {
     }
 
     /// The next one that tells the daemon to leave, by its number.
-    async fn next(&mut self) -> u8 {
+    async fn next(&mut self, keys: Option<&Tls>) -> u8 {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return 15,
                 _ = self.interrupt.recv() => return 2,
-                _ = self.hang_up.recv() => read_keys_again(),
+                _ = self.hang_up.recv() => read_again(keys),
             }
         }
     }
 }
 
-fn read_keys_again() {
+/// Connections that exist go on with the certificates that they have shown.
+fn read_again(keys: Option<&Tls>) {
     systemd::reloading();
-    tracing::info!("SIGHUP: there are no keys to be read again");
+    match keys.map(Tls::reload) {
+        None => tracing::info!("SIGHUP: there are no keys to be read again"),
+        Some(Ok(certificate)) => tracing::info!(
+            "SIGHUP: read the keys of {} again, {}",
+            certificate.whose(),
+            certificate.validity()
+        ),
+        Some(Err(why)) => tracing::error!("SIGHUP: the keys stay as they were: {why}"),
+    }
     systemd::ready();
 }

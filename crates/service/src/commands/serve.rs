@@ -50,6 +50,9 @@ impl Serve {
         if self.show_config {
             print!("{}", settings.show());
         }
+        if self.check_config {
+            daemon::keys(&settings.config)?;
+        }
         if self.show_config || self.check_config {
             return Ok(ExitCode::SUCCESS);
         }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::task::JoinSet;
 use tokio::time::timeout;
+use vorrang_lock::tls::Tls;
 
 use crate::api::{Hold, Unreached};
 use crate::client::{Client, Server, Target};
@@ -13,14 +14,20 @@ use crate::client::{Client, Server, Target};
 const ANSWER_WITHIN: Duration = Duration::from_secs(2);
 
 /// Where the HTTP interfaces of members are, as far as the configuration says.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Others {
     http: BTreeMap<String, String>,
+    keys: Option<Tls>,
 }
 
 impl Others {
-    pub(crate) fn new(http: BTreeMap<String, String>) -> Self {
-        Self { http }
+    pub(crate) const fn new(http: BTreeMap<String, String>, keys: Option<Tls>) -> Self {
+        Self { http, keys }
+    }
+
+    /// The keys of this member.
+    pub(super) const fn keys(&self) -> Option<&Tls> {
+        self.keys.as_ref()
     }
 
     /// That of this member.
@@ -33,9 +40,10 @@ impl Others {
         let mut asked = JoinSet::new();
         for member in members {
             let address = self.http.get(&member).cloned();
+            let tls = self.keys.as_ref().map(|keys| keys.remote().connector().clone());
             asked.spawn(async move {
                 let outcome = match address {
-                    Some(address) => ask(Server { address }).await,
+                    Some(address) => ask(Server { address, tls }).await,
                     None => Err("its configuration here has no http address".to_owned()),
                 };
                 (member, outcome)

@@ -11,6 +11,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::time::sleep;
+use vorrang_lock::tls::Role;
 
 use super::connection::{Client, Watched};
 use super::{Service, respond};
@@ -29,6 +30,9 @@ const UNREAD: usize = 8 << 10;
 
 /// How many connections there may be besides those of holds.
 const BESIDES: usize = 256;
+
+/// How many may prove who they are at the same time.
+const HANDSHAKES: usize = 64;
 
 /// How long nothing is accepted if the system has no room for more.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -73,20 +77,24 @@ fn of_this_machine(stream: &UnixStream, service: &Service) -> io::Result<Client>
     Ok(Client::new(owner, process, Door::Unix, Arc::clone(&service.metrics)))
 }
 
-/// Serves the clients of this machine at a port.
+/// Serves the clients at a port: with keys those who have a certificate, without those of this
+/// machine.
 pub(crate) async fn serve_tcp(listener: TcpListener, service: Arc<Service>, holds: usize) {
     let room = Arc::new(Semaphore::new(holds + BESIDES));
+    let handshakes = Arc::new(Semaphore::new(HANDSHAKES));
     loop {
         let stream = accepted(listener.accept().await).await;
         let Some((stream, from)) = stream else { continue };
         let Ok(place) = Arc::clone(&room).try_acquire_owned() else {
             service.metrics.cut(Cut::TooMany);
-            let _ = stream.try_write(TOO_MANY);
+            if service.others.keys().is_none() {
+                let _ = stream.try_write(TOO_MANY);
+            }
             continue;
         };
-        let service = Arc::clone(&service);
+        let (service, handshakes) = (Arc::clone(&service), Arc::clone(&handshakes));
         tokio::spawn(async move {
-            if let Err(why) = of_another(stream, Arc::clone(&service)).await {
+            if let Err(why) = of_another(stream, &handshakes, Arc::clone(&service)).await {
                 service.metrics.cut(Cut::Handshake);
                 tracing::info!(%from, %why, "a client was not let in");
             }
@@ -95,10 +103,26 @@ pub(crate) async fn serve_tcp(listener: TcpListener, service: Arc<Service>, hold
     }
 }
 
-async fn of_another(stream: TcpStream, service: Arc<Service>) -> io::Result<()> {
+async fn of_another(
+    stream: TcpStream,
+    handshakes: &Semaphore,
+    service: Arc<Service>,
+) -> io::Result<()> {
     socket2::SockRef::from(&stream).set_send_buffer_size(UNREAD)?;
     stream.set_nodelay(true)?;
-    let client = Client::new(Owner::Loopback, None, Door::Tcp, Arc::clone(&service.metrics));
+    let client = |owner| Client::new(owner, None, Door::Tcp, Arc::clone(&service.metrics));
+    let Some(keys) = service.others.keys() else {
+        let client = client(Owner::Loopback);
+        serve(stream, client, service).await;
+        return Ok(());
+    };
+    let turn = handshakes.acquire().await.map_err(io::Error::other)?;
+    let (stream, who) = keys.remote().accept(stream).await?;
+    drop(turn);
+    let client = client(match who.role {
+        Role::Member => Owner::Member(who.name),
+        Role::Client => Owner::Certificate(who.name),
+    });
     serve(stream, client, service).await;
     Ok(())
 }

@@ -30,7 +30,7 @@ pub(crate) use self::group::members;
 pub(crate) use self::listen::{serve_tcp, serve_unix};
 use self::routes::{Endpoint, Found};
 use crate::api::{Code, LONGEST_BODY, SPOKEN, VERSION, VERSION_HEADER};
-use crate::holds::{Holds, Refused};
+use crate::holds::{Holds, Owner, Refused};
 use crate::metrics::Metrics;
 
 /// What all requests share.
@@ -77,7 +77,7 @@ async fn answer(
     request: Request<Incoming>,
 ) -> Result<Answer, Refused> {
     check_version(request.headers())?;
-    if !client.is_local() {
+    if client.owner == Owner::Loopback {
         check_origin(request.headers())?;
     }
     let path = request.uri().path();
@@ -186,7 +186,10 @@ fn flags<'a>(uri: &Uri, known: &[&'a str]) -> Result<BTreeMap<&'a str, bool>, Re
             "true" | "1" => true,
             "false" | "0" => false,
             _ => {
-                return bad(format!("{known} is true or false, and not '{}'", value.escape_debug()));
+                return bad(format!(
+                    "{known} is true or false, and not '{}'",
+                    value.escape_debug()
+                ));
             }
         };
         flags.insert(*known, value);

@@ -1,6 +1,10 @@
 //! What those ask who operate the daemon: metrics, whether it is alive and ready, and what can be
 //! asked at all.
 
+use std::time::UNIX_EPOCH;
+
+use vorrang_lock::tls::Certificate;
+
 use super::Service;
 use super::answer::{self, Answer};
 use crate::api::{Code, MemberState};
@@ -24,10 +28,14 @@ pub(super) fn metrics(service: &Service) -> Answer {
         held: counted.held,
         waiting: counted.waiting,
         lease_left: counted.left,
-        certificate_expires: None,
+        certificate_expires: service.others.keys().map(|it| expiry(&it.certificate())),
         started: service.about.started,
     };
     answer::text("text/plain; version=0.0.4; charset=utf-8", service.metrics.text(&now))
+}
+
+fn expiry(certificate: &Certificate) -> u64 {
+    certificate.not_after.duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs())
 }
 
 /// The process lives: it answers.
@@ -111,8 +119,7 @@ mod tests {
             return compare(of, &whole["components"]["schemas"][of], value, whole);
         }
         if let Some(all) = schema["allOf"].as_array() {
-            let known: BTreeSet<String> =
-                all.iter().flat_map(|it| properties(it, whole)).collect();
+            let known: BTreeSet<String> = all.iter().flat_map(|it| properties(it, whole)).collect();
             for key in value.as_object().expect("an object").keys() {
                 assert!(known.contains(key), "{name} lacks {key}");
             }
