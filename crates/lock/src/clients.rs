@@ -42,6 +42,15 @@ impl Standing {
     }
 }
 
+/// What is known of an election.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Seen {
+    /// Nothing yet.
+    Nothing,
+    /// Who leads, if somebody does.
+    Lead(Option<Lead>),
+}
+
 /// What a client of this member holds or waits for.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct HoldInfo {
@@ -86,7 +95,7 @@ struct Record {
 struct Table {
     records: HashMap<Client, Record>,
     last: Client,
-    observed: HashMap<Name, watch::Sender<Option<Lead>>>,
+    observed: HashMap<Name, watch::Sender<Seen>>,
     /// When the lease ends, if there is one.
     lease: Option<Instant>,
     /// Why nobody can ask for anything any more.
@@ -265,37 +274,39 @@ impl Clients {
         all
     }
 
-    /// Somebody observes an election; true if nobody else does.
+    /// Somebody observes an election. If nobody else does, the member is asked to say who leads:
+    /// before anybody can take that back.
     pub(crate) fn observe(
         &self,
         name: &Name,
-    ) -> Result<(watch::Receiver<Option<Lead>>, bool), LockError> {
+        ask: impl FnOnce(),
+    ) -> Result<watch::Receiver<Seen>, LockError> {
         let mut table = self.open();
         if let Some(why) = &table.closed {
             return Err(why.clone());
         }
         if let Some(known) = table.observed.get(name) {
-            return Ok((known.subscribe(), false));
+            return Ok(known.subscribe());
         }
-        let (lead, receiver) = watch::channel(None);
-        table.observed.insert(name.clone(), lead);
-        Ok((receiver, true))
+        let (seen, receiver) = watch::channel(Seen::Nothing);
+        table.observed.insert(name.clone(), seen);
+        ask();
+        Ok(receiver)
     }
 
-    /// One who observes an election is about to go; true if it is the last.
-    pub(crate) fn ignore(&self, name: &Name) -> bool {
+    /// One who observes an election is about to go. If it is the last, the member is told so.
+    pub(crate) fn ignore(&self, name: &Name, tell: impl FnOnce()) {
         let mut table = self.open();
-        let is_last = table.observed.get(name).is_some_and(|it| it.receiver_count() == 1);
-        if is_last {
+        if table.observed.get(name).is_some_and(|it| it.receiver_count() == 1) {
             table.observed.remove(name);
+            tell();
         }
-        is_last
     }
 
     /// Somebody leads, or nobody does.
     pub(crate) fn lead(&self, name: &Name, lead: Option<Lead>) {
         if let Some(observed) = self.open().observed.get(name) {
-            observed.send_replace(lead);
+            observed.send_replace(Seen::Lead(lead));
         }
     }
 }

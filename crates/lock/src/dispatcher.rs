@@ -43,13 +43,11 @@ impl Dispatcher {
     }
 
     /// Another process is this member now.
-    fn give_way(&self, why: &str) {
+    fn give_way(&mut self, why: &str) {
         self.clients.stop(&LockError::Replaced(why.to_owned()), &Loss::Replaced(why.to_owned()));
+        self.known.end(LockError::Replaced(why.to_owned()).to_string());
         self.evicted(why);
-        self.clients.members.send_modify(|members| {
-            members.is_in = false;
-            members.stopped.get_or_insert_with(|| format!("this member was replaced: {why}"));
-        });
+        self.tell_members();
     }
 
     fn limit(&mut self, client: Client, fx: &mut ApplicationEffects<Command>) {
@@ -61,13 +59,14 @@ impl Dispatcher {
         }
     }
 
-    fn stop(&self, why: &StopReason) {
+    fn stop(&mut self, why: &StopReason) {
         let words = why.to_string();
         self.clients.stop(&LockError::Stopped(why.clone()), &Loss::Stopped(words.clone()));
+        self.known.end(LockError::Stopped(why.clone()).to_string());
         self.clients.members.send_if_modified(|members| {
+            self.known.tell(members);
             let is_first = members.stopped.is_none();
             members.stopped.get_or_insert(words);
-            members.is_in = false;
             is_first
         });
     }

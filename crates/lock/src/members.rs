@@ -91,18 +91,25 @@ pub(crate) struct Known {
     /// Why there is no connection with a member.
     troubles: BTreeMap<NodeId, String>,
     was_in: bool,
+    /// Why this member does not take part any more, if so.
+    over: Option<String>,
 }
 
 impl Known {
     pub(crate) const fn new(names: Names) -> Self {
         let troubles = BTreeMap::new();
-        Self { names, status: None, has_no_majority: false, troubles, was_in: false }
+        Self { names, status: None, has_no_majority: false, troubles, was_in: false, over: None }
     }
 
     /// The name of a member.
     pub(crate) fn name(&self, id: NodeId) -> String {
         let addresses = self.status.iter().flat_map(|it| it.addresses.get(id.index()));
         self.names.of(id, addresses.map(String::as_str).next().unwrap_or_default())
+    }
+
+    /// This member does not take part any more.
+    pub(crate) fn end(&mut self, why: String) {
+        self.over.get_or_insert(why);
     }
 
     fn list(&self, nodes: impl Iterator<Item = NodeId>) -> String {
@@ -142,6 +149,10 @@ impl Known {
 
     /// What is told of it.
     pub(crate) fn tell(&self, members: &mut Members) {
+        if self.over.is_some() {
+            (members.is_in, members.trouble) = (false, self.over.clone());
+            return;
+        }
         let Some(GroupStatus { view, health, addresses }) = &self.status else { return };
         let of_view = view.as_ref().map(|it| it.members.clone()).unwrap_or_default();
         let health = health.as_ref();

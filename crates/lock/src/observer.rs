@@ -7,7 +7,8 @@ use serde::Serialize;
 use tokio::sync::watch;
 use vorrang_algorithms::group::named::{Command, Lead, Name};
 
-use crate::error::{About, LockError};
+use crate::clients::Seen;
+use crate::error::LockError;
 use crate::running::Running;
 use crate::token::Token;
 
@@ -26,9 +27,9 @@ pub struct Leader {
 pub struct Observer {
     member: Arc<Running>,
     name: Name,
-    lead: watch::Receiver<Option<Lead>>,
-    /// What was said last, if anything was.
-    said: Option<Option<Lead>>,
+    seen: watch::Receiver<Seen>,
+    /// What was said last.
+    said: Seen,
 }
 
 impl fmt::Debug for Observer {
@@ -38,15 +39,10 @@ impl fmt::Debug for Observer {
 }
 
 impl Observer {
-    pub(crate) async fn new(member: &Arc<Running>, name: Name) -> Result<Self, LockError> {
-        let (lead, is_first) = member.clients.observe(&name)?;
-        let observer = Self { member: Arc::clone(member), name, lead, said: None };
-        if is_first {
-            let asked = member.handle.command(Command::Observe(observer.name.clone())).await;
-            let about = About { name: &observer.name, algorithm: &member.config.algorithm };
-            asked.map_err(|error| LockError::of_command(error, &about))?;
-        }
-        Ok(observer)
+    pub(crate) fn new(member: &Arc<Running>, name: Name) -> Result<Self, LockError> {
+        let ask = || member.handle.post(Command::Observe(name.clone()));
+        let seen = member.clients.observe(&name, ask)?;
+        Ok(Self { member: Arc::clone(member), name, seen, said: Seen::Nothing })
     }
 
     /// The name of the election.
@@ -62,11 +58,10 @@ impl Observer {
     /// If the member does not take part any more.
     pub async fn next(&mut self) -> Result<Option<Leader>, LockError> {
         let said = self.said.clone();
-        let is_news = |lead: &Option<Lead>| said.as_ref() != Some(lead);
-        let Ok(lead) = self.lead.wait_for(is_news).await.map(|lead| lead.clone()) else {
-            return Err(self.member.why_over());
-        };
-        self.said = Some(lead.clone());
+        let seen = self.seen.wait_for(|seen| *seen != said).await.map(|seen| seen.clone());
+        let seen = seen.map_err(|_| self.member.why_over())?;
+        self.said = seen.clone();
+        let Seen::Lead(lead) = seen else { return Ok(None) };
         Ok(lead.map(|Lead { member, token, value }| Leader {
             member: self.member.name(member),
             token: token.into(),
@@ -77,8 +72,7 @@ impl Observer {
 
 impl Drop for Observer {
     fn drop(&mut self) {
-        if self.member.clients.ignore(&self.name) {
-            self.member.handle.post(Command::Ignore(self.name.clone()));
-        }
+        let tell = || self.member.handle.post(Command::Ignore(self.name.clone()));
+        self.member.clients.ignore(&self.name, tell);
     }
 }

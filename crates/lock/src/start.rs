@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::timeout;
 use vorrang_catalogue::on_views::{NamedLocksBetweenProcesses, founding};
 use vorrang_net::{
     Generation, JoinGrant, JoinRequest, Node, Open, Owner, StableStorage, Timing, Transport,
@@ -14,7 +15,7 @@ use vorrang_protocol::NodeId;
 use crate::clients::{Bounds, Clients};
 use crate::config::{Config, Role};
 use crate::dispatcher::Dispatcher;
-use crate::error::OpenError;
+use crate::error::{LockError, OpenError};
 use crate::members::{Known, Members, Names};
 use crate::nowhere;
 use crate::running::Running;
@@ -27,21 +28,51 @@ struct Place {
     founders: u32,
 }
 
+/// How long a member that joins waits to be let in before its program goes on.
+const LET_IN: Duration = Duration::from_secs(10);
+
 /// Starts a member over a transport; it listens where it is told to, or with a listener that is
 /// bound already.
 pub(crate) async fn start<T: Transport>(
     config: Config,
-    (transport, listener): (T, Option<T::Listener>),
+    (transport, mut listener): (T, Option<T::Listener>),
 ) -> Result<Running, OpenError> {
     config.check()?;
     let role = config.role()?;
-    let place = match role {
-        Role::Founder(place) => founder(&config, place),
-        Role::Alone => alone(&config),
-        Role::Newcomer => ask(&config, &transport).await?,
-    };
+    let mut but = None;
+    loop {
+        let place = match role {
+            Role::Founder(place) => founder(&config, place),
+            Role::Alone => alone(&config),
+            Role::Newcomer => ask(&config, &transport, but).await?,
+        };
+        let member = run(&config, (role, place), (transport.clone(), listener.take())).await?;
+        if role != Role::Newcomer || has_its_number(&member).await {
+            return Ok(member);
+        }
+        but = Some(member.handle.id());
+        // So that its address is free.
+        member.handle.clone().kill().await;
+    }
+}
+
+/// Whether a newcomer is let in under the number that it was given, or may be later. Two that join
+/// by two members at once may be given the same one, and one of them keeps it.
+async fn has_its_number(member: &Running) -> bool {
+    let mut members = member.clients.members.subscribe();
+    let is_decided = |it: &Members| it.is_in || member.clients.why_closed().is_some();
+    let _ = timeout(LET_IN, members.wait_for(is_decided)).await;
+    !matches!(member.clients.why_closed(), Some(LockError::Replaced(_)))
+}
+
+/// Runs a member in this place.
+async fn run<T: Transport>(
+    config: &Config,
+    (role, place): (Role, Place),
+    (transport, listener): (T, Option<T::Listener>),
+) -> Result<Running, OpenError> {
     let storage =
-        config.data.as_deref().map(|data| open(&config, role, &place, data)).transpose()?;
+        config.data.as_deref().map(|data| open(config, role, &place, data)).transpose()?;
     let generation = storage.as_ref().map_or_else(Generation::now, StableStorage::generation);
     let setup = config.setup();
     // Who remembers need not wait for those who may; and who is alone has nobody to wait for.
@@ -56,7 +87,7 @@ pub(crate) async fn start<T: Transport>(
     } else {
         locks.without_memory(id, &setup, (life, Some(founding)))
     };
-    let names = names(&config, &place);
+    let names = names(config, &place);
     let net = vorrang_net::Config {
         group: config.group.clone(),
         setup: config.agreed(),
@@ -70,12 +101,12 @@ pub(crate) async fn start<T: Transport>(
     if let Some(listener) = listener {
         node = node.listener(listener);
     }
-    let clients = Arc::new(Clients::new(nobody_yet(&config)));
-    let Config { grace, max_hold, lease, .. } = config;
+    let clients = Arc::new(Clients::new(nobody_yet(config)));
+    let Config { grace, max_hold, lease, .. } = *config;
     let bounds = Bounds { has_leases: lease.is_some(), grace, max_hold };
     let known = Known::new(names.clone());
     let handle = node.start_with(Dispatcher::new(Arc::clone(&clients), bounds, known)).await?;
-    Ok(Running { handle, clients, config, bounds, names })
+    Ok(Running { handle, clients, config: config.clone(), bounds, names })
 }
 
 /// Where nobody is.
@@ -97,14 +128,18 @@ fn alone(config: &Config) -> Place {
 }
 
 /// Asks those who may be members for a number, one after the other.
-async fn ask(config: &Config, transport: &impl Transport) -> Result<Place, OpenError> {
+async fn ask(
+    config: &Config,
+    transport: &impl Transport,
+    but: Option<NodeId>,
+) -> Result<Place, OpenError> {
     let wish = JoinRequest {
         group: config.group.clone(),
         algorithm: config.algorithm.clone(),
         setup: config.agreed(),
         room: config.room,
         address: config.address.clone().unwrap_or_default(),
-        but: None,
+        but,
     };
     let mut outcome = Err(vorrang_net::NetError::NotAnAddress(String::new()));
     for member in &config.join {

@@ -88,7 +88,11 @@ async fn serve(settings: &Settings) -> Result<ExitCode, Failure> {
     );
     systemd::ready();
     let signal = tokio::select! {
-        why = stopped(&group) => return Err(why),
+        why = stopped(&group) => {
+            // Its clients lose what they have, and are told so.
+            let _ = timeout(LAST_LINES, service.holds.told()).await;
+            return Err(why);
+        }
         never = watch_group(&service) => match never {},
         never = ping() => match never {},
         never = warn_of_expiry(keys.as_ref()) => match never {},

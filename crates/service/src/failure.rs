@@ -13,10 +13,14 @@ pub enum Failure {
     Data(String),
     /// There is no daemon, or it belongs to no view with a majority.
     Unavailable(String),
+    /// The system starts no process, or lets us not wait for signals.
+    System(String),
     /// A file could not be read or written, or stable storage has failed.
     Storage(String),
     /// The lock was lost; the command that ran under it was ended.
     Lost(String),
+    /// It is not allowed to this client.
+    Denied(String),
     /// The configuration is not what it should be.
     Config(String),
 }
@@ -28,8 +32,10 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:\n   \
     64  wrong use\n  \
     65  a file has something else in it than it should\n  \
     69  unavailable: no daemon answers, or its member belongs to no majority\n  \
+    71  the system starts no process\n  \
     74  a file, a port or stable storage could not be used\n  \
     75  the lock was lost\n  \
+    77  not allowed to this client\n  \
     78  the configuration is wrong";
 
 impl Failure {
@@ -40,8 +46,10 @@ impl Failure {
             Self::Usage(_) => USAGE,
             Self::Data(_) => 65,
             Self::Unavailable(_) => 69,
+            Self::System(_) => 71,
             Self::Storage(_) => 74,
             Self::Lost(_) => 75,
+            Self::Denied(_) => 77,
             Self::Config(_) => 78,
         }
     }
@@ -54,7 +62,9 @@ impl Failure {
             | Self::Data(why)
             | Self::Unavailable(why)
             | Self::Storage(why)
+            | Self::System(why)
             | Self::Lost(why)
+            | Self::Denied(why)
             | Self::Config(why) => why,
         }
     }

@@ -17,6 +17,7 @@ mod daemon;
 pub mod failure;
 mod holds;
 mod http;
+mod key_files;
 mod log;
 mod metrics;
 mod process_group;
@@ -37,7 +38,13 @@ use crate::failure::EXIT_CODES;
 /// A daemon on each machine, `serve`, is a member of a group. It holds locks for the clients of its
 /// machine; the group agrees who is next.
 #[derive(Debug, Parser)]
-#[command(name = "vorrang", bin_name = "vorrang", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "vorrang",
+    bin_name = "vorrang",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
 #[command(after_help = format!(
     "Start with:\n  vorrang serve &\n  vorrang lock nightly-backup -- ./backup.sh\n\n{EXIT_CODES}"
 ))]

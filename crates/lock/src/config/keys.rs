@@ -1,6 +1,6 @@
 //! Every key: what it means, how its value is read, and how it is shown.
 
-use super::values::{list, number, octal, off, shown_or_off, time, time_or_off};
+use super::values::{list, named_address, number, octal, off, shown_or_off, time, time_or_off};
 use super::{Config, LogFormat, TlsFiles};
 use vorrang_net::MAX_ROOM;
 use vorrang_protocol::WallTime;
@@ -393,5 +393,25 @@ pub(super) const KEYS: &[Key] = &[
             Ok(())
         },
         |config| config.tls.as_ref().map(|tls| tls.key.display().to_string()),
+    ),
+    key(
+        (
+            "tls.newcomers",
+            "NAME=HOST:PORT,...",
+            "Who may join later, besides the founders: the names in their certificates, and where \
+             they will be",
+        ),
+        Form::List,
+        |config, text| {
+            let newcomers: Result<_, String> =
+                list(text).iter().map(|it| named_address(it)).collect();
+            tls(config).newcomers = newcomers?;
+            Ok(())
+        },
+        |config| {
+            let newcomers = &config.tls.as_ref()?.newcomers;
+            let shown: Vec<_> = newcomers.iter().map(|(name, at)| format!("{name}={at}")).collect();
+            (!shown.is_empty()).then(|| shown.join(","))
+        },
     ),
 ];

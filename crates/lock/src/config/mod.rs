@@ -119,6 +119,8 @@ pub struct TlsFiles {
     pub certificate: PathBuf,
     /// The secret key of that.
     pub key: PathBuf,
+    /// Who is let in besides the founders: names and addresses of those who may join later.
+    pub newcomers: Vec<(String, String)>,
 }
 
 /// A founder of the group.
@@ -324,6 +326,7 @@ impl Config {
         self.check_names()?;
         self.check_times()?;
         self.check_addresses()?;
+        self.check_keys()?;
         self.role()?;
         self.by_size().map(|_| ())
     }
@@ -405,6 +408,28 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// Without keys nobody on another machine can be told from a stranger.
+    fn check_keys(&self) -> Result<(), ConfigError> {
+        let Some(tls) = &self.tls else {
+            return match self.http_listen.as_deref().filter(|it| !is_on_this_machine(it)) {
+                Some(address) => unfit(format!(
+                    "http.listen = \"{address}\" is not on this machine, and without keys everybody \
+                     who reaches it could take every lock: give [tls] authority, certificate and \
+                     key, or listen on an address such as 127.0.0.1:7480"
+                )),
+                None => Ok(()),
+            };
+        };
+        let files =
+            [("authority", &tls.authority), ("certificate", &tls.certificate), ("key", &tls.key)];
+        match files.iter().find(|it| it.1.as_os_str().is_empty()) {
+            Some((missing, _)) => {
+                unfit(format!("[tls] has no {missing}: it takes authority, certificate and key"))
+            }
+            None => Ok(()),
+        }
     }
 
     /// The name of this member.
@@ -522,3 +547,6 @@ impl Config {
 
 /// Makes the nodes of an algorithm, for views of every size.
 type BySize = Vec<NewNode>;
+
+#[cfg(test)]
+mod tests;

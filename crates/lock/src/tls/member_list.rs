@@ -2,6 +2,8 @@
 
 use vorrang_net::Claim;
 
+use crate::config::Config;
+
 /// The members of a group: those whose certificates are accepted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct MemberList(Vec<Listed>);
@@ -21,6 +23,21 @@ impl MemberList {
         let listed =
             |(name, address): (N, A)| Listed { name: name.into(), address: address.into() };
         Self(members.into_iter().map(listed).collect())
+    }
+
+    /// Those of a configuration: the founders in their order, this member if it is none of them, and
+    /// those who may join.
+    pub fn of(config: &Config) -> Self {
+        let mut list = Self::new(config.members.iter().map(|it| (&*it.name, &*it.address)));
+        let own = (config.own_name(), config.address.as_deref().unwrap_or_default());
+        let newcomers = config.tls.iter().flat_map(|tls| &tls.newcomers);
+        let newcomers = newcomers.map(|(name, address)| (name.as_str(), address.as_str()));
+        for (name, address) in std::iter::once(own).chain(newcomers) {
+            if !list.has(name) {
+                list.0.push(Listed { name: name.to_owned(), address: address.to_owned() });
+            }
+        }
+        list
     }
 
     /// Whether there is one of this name.

@@ -13,7 +13,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 use vorrang_net::{Listener, Tcp, Transport};
 
-use super::certificate::{Certificate, Holder, Role};
+use crate::config::{Config, TlsFiles};
+
+use super::certificate::{Certificate, Holder};
 use super::files::{Current, KeyError, KeyFiles, Loaded};
 use super::member_list::MemberList;
 use super::remote::Remote;
@@ -84,6 +86,20 @@ impl Tls {
         Ok(Self(Arc::new(Shared { files, name, keys, changes })))
     }
 
+    /// The keys of a configuration, if it has any.
+    ///
+    /// # Errors
+    ///
+    /// As [`load`](Self::load).
+    pub fn of(config: &Config) -> Result<Option<Self>, KeyError> {
+        let Some(TlsFiles { authority, certificate, key, newcomers: _ }) = config.tls.clone()
+        else {
+            return Ok(None);
+        };
+        let files = KeyFiles { authority, certificate, key };
+        Self::load(files, config.own_name(), MemberList::of(config)).map(Some)
+    }
+
     /// Reads the files again. Connections that are made from now on use what is in them; others go
     /// on. Returns the new certificate.
     ///
@@ -131,7 +147,6 @@ fn load(files: &KeyFiles, name: &str) -> Result<Loaded, KeyError> {
             format!("the certificate is that of {}, and this is member {name}", loaded.holder());
         return Err(KeyError::Wrong { path: files.certificate.clone(), why });
     }
-    debug_assert_eq!(loaded.holder().role, Role::Member);
     Ok(loaded)
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
 use vorrang_lock::{Config, Group, MemberAddress};
+use vorrang_testkit::Folder;
 
 /// Bounds hanging, nothing else.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -37,6 +38,15 @@ impl Places {
         Self(listeners.into_iter().zip(configs).collect())
     }
 
+    /// The same, and they keep what they must not forget in this folder.
+    pub(crate) async fn with_data(founders: usize, config: &Config, folder: &Folder) -> Self {
+        let mut places = Self::new(founders, config).await;
+        for (_, config) in &mut places.0 {
+            config.data = Some(folder.file(config.own_name()));
+        }
+        places
+    }
+
     pub(crate) async fn start(self) -> Vec<Group> {
         let mut groups = Vec::new();
         for (listener, config) in self.0 {
@@ -47,8 +57,10 @@ impl Places {
 }
 
 /// Without leases, so that nobody waits for one; and on a machine that is busy nobody is suspected.
+/// Founders wait for as long as that takes.
 pub(crate) fn patient() -> Config {
-    Config { lease: None, margin: Duration::from_secs(20), ..Config::default() }
+    let (beat, margin) = (Duration::from_millis(100), Duration::from_secs(3));
+    Config { lease: None, beat, margin, ..Config::default() }
 }
 
 /// A group of so many, all in one view.

@@ -70,9 +70,10 @@ enum Kept {
 
 impl Fence {
     pub(crate) fn execute(self) -> Result<ExitCode, Failure> {
-        let token: Token = self.token.parse().map_err(|why: NoToken| {
-            Failure::Usage(format!("{why}, as VORRANG_TOKEN has them"))
-        })?;
+        let token: Token = self
+            .token
+            .parse()
+            .map_err(|why: NoToken| Failure::Usage(format!("{why}, as VORRANG_TOKEN has them")))?;
         let Some(file) = self.locked()? else { return Ok(ExitCode::from(self.conflict_exit_code)) };
         let file = match self.read(&file)? {
             Kept::Newest(newest) if token < newest => {

@@ -15,7 +15,7 @@ use super::hold_args::{CommandArgs, WaitArgs, called, check, label};
 use super::run;
 use super::under_hold::{Grant, UnderHold};
 use super::without_command;
-use crate::api::{Code, HoldEvent, HoldRequest};
+use crate::api::{Code, HoldEvent, HoldRequest, Refusal};
 use crate::child::{Ending, Signals, stop};
 use crate::client::{Client, ClientError};
 use crate::failure::Failure;
@@ -97,7 +97,7 @@ impl Guarded {
 
     async fn again_and_again(&self) -> Result<Outcome, Failure> {
         let mut signals = Signals::listen()
-            .map_err(|why| Failure::Failed(format!("signals cannot be received: {why}")))?;
+            .map_err(|why| Failure::System(format!("signals cannot be received: {why}")))?;
         let client = Arc::new(Client::new(self.wait.target.target()?));
         loop {
             let outcome = match self.ask(&client, &mut signals).await? {
@@ -134,8 +134,7 @@ impl Guarded {
             let began_at = Instant::now();
             let why = match self.ask_once(client, signals, asked_at, give_up_at).await {
                 Ok(asked) => return Ok(asked),
-                Err(Unasked::Refused(why)) => return Err(Failure::Usage(why)),
-                Err(Unasked::Unreached(why)) => why,
+                Err(why) => why,
             };
             // Somebody who has waited for a while was reached until then.
             if began_at.elapsed() > SILENT_FOR + LATE {
@@ -165,7 +164,7 @@ impl Guarded {
         signals: &mut Signals,
         asked_at: Instant,
         give_up_at: Option<Instant>,
-    ) -> Result<Asked, Unasked> {
+    ) -> Result<Asked, ClientError> {
         let left = give_up_at.map(|it| it.saturating_duration_since(Instant::now()));
         let within_ms = left.map(|left| left.as_millis().max(1) as u64);
         let request = HoldRequest { within_ms, ..self.request.clone() };
@@ -185,7 +184,7 @@ impl Guarded {
             tokio::select! {
                 update = timeout(SILENT_FOR, hold.next()) => {
                     let Ok(update) = update else {
-                        return Err(ClientError::Silent(client.target().to_string()).into());
+                        return Err(ClientError::Silent(client.target().to_string()));
                     };
                     if let Some(asked) = self.on_update(update, asked_at)? {
                         return Ok(match asked {
@@ -212,7 +211,7 @@ impl Guarded {
         &self,
         update: Update,
         asked_at: Instant,
-    ) -> Result<Option<Result<Grant, Outcome>>, Unasked> {
+    ) -> Result<Option<Result<Grant, Outcome>>, ClientError> {
         let what = called(&self.request);
         match update {
             Update::Event(HoldEvent::Granted { token, deadline_boottime_ns, .. }) => {
@@ -229,18 +228,18 @@ impl Guarded {
                 self.say_if_verbose(&format!("{what} was not to be had within {took:.3} s"));
                 Ok(Some(Err(Outcome::Busy)))
             }
-            Update::Event(HoldEvent::Refused { why }) => {
-                Err(Unasked::Refused(format!("{what} is refused: {why}")))
+            Update::Event(HoldEvent::Refused { why, code }) => {
+                let refusal = Refusal { error: format!("{what} is refused: {why}"), code };
+                Err(ClientError::Refused { status: 200, refusal })
             }
             Update::Event(HoldEvent::Lost { sentence, .. }) => {
-                let (target, why) = (self.wait.target.target().map(|it| it.to_string()), sentence);
-                let target = target.unwrap_or_default();
-                Err(ClientError::Broken { target, why }.into())
+                let refusal = Refusal { error: sentence, code: Code::Unavailable };
+                Err(ClientError::Refused { status: 200, refusal })
             }
             Update::Event(HoldEvent::Alive { .. } | HoldEvent::AtRisk { .. } | HoldEvent::Safe) => {
                 Ok(None)
             }
-            Update::Broken(why) => Err(why.into()),
+            Update::Broken(why) => Err(why),
         }
     }
 
@@ -274,20 +273,6 @@ impl Guarded {
                 outcome
             }
         }
-    }
-}
-
-/// Why nothing was granted.
-enum Unasked {
-    /// It makes no sense to ask again.
-    Refused(String),
-    /// The daemon, or its group.
-    Unreached(ClientError),
-}
-
-impl From<ClientError> for Unasked {
-    fn from(error: ClientError) -> Self {
-        Self::Unreached(error)
     }
 }
 

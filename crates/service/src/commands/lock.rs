@@ -50,8 +50,11 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:\n   \
     1  not to be had in time (with -n or -w; see -E)\n   \
     64  wrong use\n   \
     69  unavailable: no daemon answers, or its member belongs to no majority\n   \
+    71  the system starts no process\n   \
     74  without a command: the token could not be printed\n   \
-    75  lost, or at risk: the command was ended\n  \
+    75  lost, or at risk: the command was ended\n   \
+    77  not allowed to this client\n   \
+    78  the keys of this client cannot be used\n  \
     126  the command cannot be run\n  \
     127  there is no such command";
 

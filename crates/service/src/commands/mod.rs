@@ -28,6 +28,6 @@ use crate::failure::Failure;
 fn run<T>(work: impl Future<Output = T>) -> Result<T, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime
-        .map_err(|why| Failure::Failed(format!("the system does not let us wait: {why}")))?;
+        .map_err(|why| Failure::System(format!("the system does not let us wait: {why}")))?;
     Ok(runtime.block_on(work))
 }

@@ -112,7 +112,9 @@ mod tests {
 
     #[test]
     fn an_address_has_a_host_and_a_port() {
-        for text in ["127.0.0.1:7480", "http://127.0.0.1:7480/", "https://[::1]:7480", "a.example:1"] {
+        for text in
+            ["127.0.0.1:7480", "http://127.0.0.1:7480/", "https://[::1]:7480", "a.example:1"]
+        {
             assert!(address("--server", text).is_ok(), "{text}");
         }
         for text in ["", "here", ":80", "a:b", "a:70000", "http://a/b:80"] {

@@ -72,7 +72,7 @@ impl<'a> UnderHold<'a> {
         let environment =
             [(variable, names.join("\n").into()), ("VORRANG_TOKEN", grant.token.clone().into())];
         let child = Child::start(command, &environment)
-            .map_err(|why| Failure::Failed(format!("no process can be started: {why}")))?;
+            .map_err(|why| Failure::System(format!("no process can be started: {why}")))?;
         let (ended_since, is_killed, left_at) = (None, false, None);
         Ok(Self { guarded, hold, child, signals, grant, ended_since, is_killed, left_at })
     }
@@ -126,7 +126,7 @@ impl<'a> UnderHold<'a> {
             Update::Event(HoldEvent::Timeout | HoldEvent::Released) => {
                 self.kill("the daemon has taken it back");
             }
-            Update::Event(HoldEvent::Refused { why }) => self.kill(&why),
+            Update::Event(HoldEvent::Refused { why, .. }) => self.kill(&why),
             Update::Event(HoldEvent::Waiting { .. } | HoldEvent::Safe) => {}
             Update::Broken(why) => match self.grant.deadline_ns {
                 // Nobody renews it any more; until then it is ours.

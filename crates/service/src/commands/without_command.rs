@@ -61,7 +61,7 @@ pub(super) async fn keep(
                 Update::Event(HoldEvent::Timeout | HoldEvent::Released) => {
                     return Ok(lost("the daemon has taken it back"));
                 }
-                Update::Event(HoldEvent::Refused { why }) => return Ok(lost(&why)),
+                Update::Event(HoldEvent::Refused { why, .. }) => return Ok(lost(&why)),
                 Update::Broken(why) => return Ok(lost(&why.to_string())),
             },
             signal = signals.next() => match signal {

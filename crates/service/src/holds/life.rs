@@ -10,7 +10,8 @@ use vorrang_lock::{Guard, LockError, Loss};
 
 use super::Shared;
 use super::hold::{End, Held, Hold, Status, unix_seconds};
-use crate::api::{HoldEvent, LossReason};
+use super::refused::Refused;
+use crate::api::{Code, HoldEvent, LossReason};
 use crate::process_group::{ProcessGroup, is_stopped};
 
 /// How long before it is taken away a hold is at risk.
@@ -45,15 +46,15 @@ async fn wait(
         biased;
         end = asked(&mut end) => Err(match end {
             End::Released | End::Abandoned => HoldEvent::Released,
-            End::Forced(by) => HoldEvent::Refused { why: forced(&by) },
+            End::Forced(by) => Refused::new(Code::HoldOver, forced(&by)).into(),
         }),
         () = is_leaving(&mut leaving) => {
-            Err(HoldEvent::Refused { why: "this member leaves the group".to_owned() })
+            Err(Refused::from(&LockError::Leaving).into())
         }
         () = silent(hold, &mut renewed, shared.rules.renew_within) => {
             Err(lost(LossReason::NotRenewed, shared))
         }
-        granted = shared.group.acquire(want) => granted.map_err(|why| refused(&why)),
+        granted = shared.group.acquire(want) => granted.map_err(|why| Refused::from(&why).into()),
         () = after(within) => Err(HoldEvent::Timeout),
     }
 }
@@ -89,13 +90,15 @@ async fn keep(hold: &Hold, shared: &Shared, guard: Guard) -> HoldEvent {
                 return keeping.take_away(guard, LossReason::Leaving).await;
             }
             () = until(deadline) => keeping.strike(&guard),
-            () = guard.at_risk(), if !is_at_risk => keeping.warn(),
+            () = guard.at_risk(), if !is_at_risk => keeping.warn(&guard),
             () = guard.safe(), if is_at_risk && last_chance.is_none() => {
                 keeping.held.is_at_risk = false;
+                keeping.update(&guard);
+                shared.tell(hold);
             }
             () = leaves(&mut leaving), if last_chance.is_none() => {
                 keeping.last_chance = *leaving.borrow();
-                keeping.warn();
+                keeping.warn(&guard);
             }
             () = silent(hold, &mut renewed, shared.rules.renew_within) => {
                 return keeping.take_away(guard, LossReason::NotRenewed).await;
@@ -137,8 +140,9 @@ impl Keeping<'_> {
     }
 
     /// It may be lost soon. Who is stopped cannot end what runs under it.
-    fn warn(&mut self) {
+    fn warn(&mut self, guard: &Guard) {
         self.held.is_at_risk = true;
+        self.update(guard);
         let is_client_stopped = self.hold.client.is_some_and(is_stopped);
         if let Some(process) = self.hold.process()
             && is_client_stopped
@@ -265,10 +269,6 @@ fn lost(why: LossReason, shared: &Shared) -> HoldEvent {
 
 fn forced(by: &str) -> String {
     format!("{by} has released it by force")
-}
-
-fn refused(why: &LockError) -> HoldEvent {
-    HoldEvent::Refused { why: why.to_string() }
 }
 
 async fn asked(end: &mut watch::Receiver<Option<End>>) -> End {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
-use vorrang_lock::{LockError, Observer};
+use vorrang_lock::Observer;
 
 use super::Service;
 use super::answer::{self, Answer, Source};
@@ -42,10 +42,13 @@ pub(super) async fn locks(service: &Service, is_local: bool) -> Answer {
 /// The members, as this one sees them.
 pub(crate) fn members(service: &Service) -> Members {
     let known = service.group.members();
+    let config = service.group.config();
+    let is_alone = config.members.is_empty() && config.join.is_empty() && config.address.is_none();
     let members = known.members.into_iter().map(|it| Member {
         http: service.others.address(&it.name).cloned(),
         name: it.name,
-        address: Some(it.address).filter(|it| !it.is_empty()),
+        // One that is alone listens nowhere.
+        address: Some(it.address).filter(|it| !it.is_empty() && !is_alone),
         state: match (it.is_in_view, it.is_suspected) {
             (true, true) => MemberState::Suspected,
             (true, false) => MemberState::Member,
@@ -71,27 +74,8 @@ pub(crate) fn members(service: &Service) -> Members {
 
 /// Who leads, from now on.
 pub(super) async fn observe(service: &Service, name: &str) -> Result<Answer, Refused> {
-    let observer = service.group.observe(name).await.map_err(|why| of(&why))?;
+    let observer = service.group.observe(name).await.map_err(|why| Refused::from(&why))?;
     Ok(answer::lines(observer))
-}
-
-/// Why the library refuses something.
-pub(super) fn of(error: &LockError) -> Refused {
-    let code = match error {
-        LockError::Leaving => Code::Leaving,
-        LockError::Stopped(_) | LockError::Replaced(_) | LockError::NoMajority(_) => {
-            Code::Unavailable
-        }
-        LockError::NotAMember(_) => Code::NoSuchMember,
-        LockError::Name { .. }
-        | LockError::Value { .. }
-        | LockError::Twice(_)
-        | LockError::Permits { .. }
-        | LockError::NoPermits(_)
-        | LockError::NotShared { .. }
-        | LockError::Refused(_) => Code::BadRequest,
-    };
-    Refused::new(code, error.to_string())
 }
 
 impl Source for Observer {
@@ -150,6 +134,6 @@ pub(super) async fn evict(
         return Err(Refused::new(Code::LocalOnly, why));
     }
     tracing::warn!(member, by = %client.owner, "a member is to be evicted");
-    service.group.evict(member).await.map_err(|why| of(&why))?;
+    service.group.evict(member).await.map_err(|why| Refused::from(&why))?;
     Ok(answer::done())
 }

@@ -163,9 +163,13 @@ fn check_origin(headers: &HeaderMap) -> Result<(), Refused> {
         let name = name.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(name);
         name == "localhost" || name.parse::<std::net::IpAddr>().is_ok()
     };
+    if !is_address(&host) {
+        let why = format!("'{}' is no address of this machine", host.escape_debug());
+        return Err(Refused::new(Code::NotAllowed, why));
+    }
     if let Some(origin) = text(header::ORIGIN) {
         let from = origin.split_once("://").map_or("", |(_, host)| host);
-        if from != host || !is_address(from) {
+        if from != host {
             let why = format!("a page of '{}' may not ask this daemon", origin.escape_debug());
             return Err(Refused::new(Code::NotAllowed, why));
         }
@@ -259,8 +263,9 @@ mod tests {
         assert!(check("localhost:7480", Some("http://localhost:7480")));
         assert!(!check("127.0.0.1:7480", Some("https://example.org")));
         assert!(!check("127.0.0.1:7480", Some("null")));
-        // Somebody's name that leads to this machine.
+        // Somebody's name that leads to this machine: a browser takes its pages for those of one host.
         assert!(!check("example.org:7480", Some("http://example.org:7480")));
+        assert!(!check("example.org:7480", None) && !check("", None));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use rustix::process::Signal;
 
-use super::support::{Folder, Running, eventually, lines_of, output, run, vorrang};
+use super::programs::{Folder, Running, lines_of, output, run, vorrang, wait_for};
 
 fn token(number: u32) -> String {
     format!("{number:032x}")
@@ -95,7 +95,7 @@ fn readers_run_together_and_a_writer_waits_for_them() {
     };
     let (mut one, mut other) = (reader(), reader());
     let are_in = || output("flock", &["-n", &file, "true"]).status.success();
-    eventually("a reader is in", || (!are_in()).then_some(()));
+    wait_for("a reader is in", || (!are_in()).then_some(()));
     assert_eq!(fence(&["-s", "-n"], &file, 3, &["true"]).0, 0);
     assert_eq!(fence(&["-n"], &file, 3, &["true"]).0, 1);
     one.close_input();

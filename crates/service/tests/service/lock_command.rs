@@ -7,9 +7,9 @@ use std::time::Duration;
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::support::scripted_daemon::{ScriptedDaemon, TOKEN};
-use super::support::{
-    Folder, Running, eventually, is_alive, lines_of, output, process, run, vorrang,
+use super::programs::scripted_daemon::{ScriptedDaemon, TOKEN};
+use super::programs::{
+    Folder, Running, is_alive, lines_of, output, process, run, vorrang, wait_for,
 };
 
 /// Runs a command under a lock that is granted at once.
@@ -171,7 +171,7 @@ fn it_goes_on_trying_for_as_long_as_it_is_told() {
     let args = ["lock", "--socket", &socket, "-v", "--retry", "10m", "x", "--", "echo", "done"];
     let running = Running::start(&mut vorrang(&args));
     // It has looked at least once by then.
-    eventually("it runs", || (process(running.pid())?.state == 'S').then_some(()));
+    wait_for("it runs", || (process(running.pid())?.state == 'S').then_some(()));
     std::os::unix::fs::symlink(link, socket).unwrap();
     daemon.says(&json!({ "event": "waiting", "since": 1 }));
     // The daemon is started anew while it waits.
@@ -217,12 +217,14 @@ fn what_the_daemon_refuses_is_said_and_nothing_is_run() {
     let socket = daemon.socket();
     let args = ["semaphore", "-p", "3", "--socket", &socket, "x", "--", "echo", "no"];
     let running = Running::start(&mut vorrang(&args));
-    daemon.says_at_last(&json!({ "event": "refused", "why": "there are 2 permits, not 3" }));
+    daemon.says_at_last(&json!({
+        "event": "refused", "why": "there are 2 permits, not 3", "code": "bad-request",
+    }));
     let (code, out, err) = running.code();
     assert_eq!((code, out.as_str()), (64, ""), "{err}");
     assert!(err.contains("semaphore 'x'") && err.contains("there are 2 permits"), "{err}");
     for (code_of, status, code) in
-        [("bad-request", 400, 64), ("not-allowed", 403, 1), ("unavailable", 503, 69)]
+        [("bad-request", 400, 64), ("not-allowed", 403, 77), ("unavailable", 503, 69)]
     {
         daemon.answers("PUT", status, json!({ "error": "so it is", "code": code_of }));
         let (found, _, err) = run(&mut vorrang(&["lock", "--socket", &socket, "x", "true"]));
@@ -319,7 +321,7 @@ fn what_the_command_leaves_behind_keeps_the_lock() {
     daemon.grants();
     let sleeper = lines_of(&started).remove(0);
     let group = daemon.knows_process();
-    eventually("the command has ended", || process(group).is_none().then_some(()));
+    wait_for("the command has ended", || process(group).is_none().then_some(()));
     // Time enough to see it, and to say so.
     std::thread::sleep(Duration::from_millis(1500));
     assert!(is_alive(group) && !daemon.was_released());
@@ -432,13 +434,13 @@ fn a_leader_stands_again_unless_it_is_told_not_to() {
     let running = Running::start(&mut vorrang(&args));
     for round in 1..=3 {
         daemon.grants();
-        eventually("it leads", || {
+        wait_for("it leads", || {
             let text = fs::read_to_string(&log).unwrap_or_default();
             (text == "x\n".repeat(round)).then_some(())
         });
         let group = daemon.knows_process();
         daemon.says_at_last(&lost);
-        eventually("it stands again", || {
+        wait_for("it stands again", || {
             (daemon.requests("PUT", "").len() == round + 1).then_some(())
         });
         assert!(!is_alive(group), "it leads no more");

@@ -8,9 +8,9 @@ use rustix::process::Signal;
 use rustix::time::{ClockId, clock_gettime};
 use serde_json::json;
 
-use super::support::scripted_daemon::{ScriptedDaemon, TOKEN};
-use super::support::{
-    Folder, Running, eventually, is_alive, lines_of, output, process, processes, vorrang,
+use super::programs::scripted_daemon::{ScriptedDaemon, TOKEN};
+use super::programs::{
+    Folder, Running, is_alive, lines_of, output, process, processes, vorrang, wait_for,
 };
 
 fn now_ns() -> u64 {
@@ -54,7 +54,7 @@ fn at_risk_it_is_asked_to_end_and_killed_before_the_deadline() {
     let (mut running, grandchild) = start(&daemon, &folder, in_seconds(600));
     let deadline = in_seconds(5);
     daemon.says(&json!({ "event": "at-risk", "deadline_boottime_ns": deadline }));
-    eventually("it is asked to end", || fs::read_to_string(folder.file("log")).ok());
+    wait_for("it is asked to end", || fs::read_to_string(folder.file("log")).ok());
     if now_ns() < deadline.unwrap() - 1_000_000_000 {
         assert!(process(grandchild).is_none(), "it has not caught the signal");
         assert!(!running.has_ended(), "it goes on, as it may until the deadline");
@@ -88,7 +88,7 @@ fn one_that_is_stopped_is_continued_to_end() {
     let running = Running::start(&mut vorrang(&args));
     daemon.grants_until(in_seconds(600));
     let group = daemon.knows_process();
-    eventually("it stops itself", || {
+    wait_for("it stops itself", || {
         let command = fs::read_to_string(format!("/proc/{group}/cmdline")).ok()?;
         (command.contains("trap") && process(group)?.state == 'T').then_some(())
     });
@@ -158,9 +158,9 @@ fn killed_it_takes_its_command_along_and_what_that_has_started() {
     let group = daemon.knows_process();
     let helpers = running.children();
     running.signal(Signal::KILL);
-    eventually("all of them are gone", || (!is_alive(group)).then_some(()));
+    wait_for("all of them are gone", || (!is_alive(group)).then_some(()));
     assert!(process(grandchild).is_none());
-    eventually("the watchdog as well", || {
+    wait_for("the watchdog as well", || {
         helpers.iter().all(|&it| process(it).is_none()).then_some(())
     });
 }
@@ -173,10 +173,10 @@ fn killed_together_with_its_watchdog_it_takes_the_command_along() {
     let watchdog: Vec<u32> = running.children().into_iter().filter(|&it| it != group).collect();
     assert_eq!(watchdog.len(), 1);
     output("kill", &["-9", &watchdog[0].to_string()]);
-    eventually("it is gone", || process(watchdog[0]).is_none().then_some(()));
+    wait_for("it is gone", || process(watchdog[0]).is_none().then_some(()));
     assert!(process(group).is_some(), "that alone does nothing");
     running.signal(Signal::KILL);
-    eventually("the command is gone", || process(group).is_none().then_some(()));
+    wait_for("the command is gone", || process(group).is_none().then_some(()));
     output("kill", &["-9", &grandchild.to_string()]);
 }
 
@@ -191,7 +191,7 @@ fn one_that_is_killed_before_its_command_begins_leaves_nothing() {
     daemon.grants();
     let group = daemon.knows_process();
     running.signal(Signal::KILL);
-    eventually("it is gone", || (!is_alive(group)).then_some(()));
+    wait_for("it is gone", || (!is_alive(group)).then_some(()));
     assert!(!folder.file("begun").exists());
 }
 
@@ -223,7 +223,7 @@ fn over_tcp_it_lasts_as_long_as_it_is_renewed() {
     let asked = daemon.requests("PUT", "");
     assert_eq!(asked.first(), asked.last(), "it is asked for as before");
     let renewed = daemon.requests("POST", "/renew").len();
-    eventually("it is renewed", || {
+    wait_for("it is renewed", || {
         (daemon.requests("POST", "/renew").len() > renewed + 5).then_some(())
     });
     assert!(!running.has_ended() && is_alive(group));
@@ -238,9 +238,9 @@ fn over_tcp_a_client_that_stands_still_loses_its_command_in_time() {
     let (daemon, folder) = (ScriptedDaemon::start(), Folder::new("still"));
     let (running, grandchild) = start_remote(&daemon, &folder, 2000);
     let group = process(grandchild).expect("it runs").group;
-    eventually("it is renewed", || (daemon.requests("POST", "/renew").len() > 2).then_some(()));
+    wait_for("it is renewed", || (daemon.requests("POST", "/renew").len() > 2).then_some(()));
     running.signal(Signal::STOP);
-    eventually("the watchdog kills", || (!is_alive(group)).then_some(()));
+    wait_for("the watchdog kills", || (!is_alive(group)).then_some(()));
     assert_eq!(process(running.pid()).map(|it| it.state), Some('T'), "it stands still");
     running.signal(Signal::CONT);
     assert_eq!(running.code().0, 75);

@@ -6,9 +6,9 @@ use std::os::unix::process::ExitStatusExt as _;
 use rustix::process::Signal;
 use serde_json::json;
 
-use super::support::scripted_daemon::ScriptedDaemon;
-use super::support::terminal::Terminal;
-use super::support::{Folder, Running, eventually, lines_of, process, vorrang};
+use super::programs::scripted_daemon::ScriptedDaemon;
+use super::programs::terminal::Terminal;
+use super::programs::{Folder, Running, lines_of, process, vorrang, wait_for};
 
 #[test]
 fn signals_are_handed_on_to_the_command() {
@@ -35,7 +35,7 @@ fn signals_are_handed_on_to_the_command() {
     ] {
         running.signal(signal);
         wanted.push(name);
-        eventually(name, || (lines_of(&log) == wanted).then_some(()));
+        wait_for(name, || (lines_of(&log) == wanted).then_some(()));
     }
     drop(running);
 }
@@ -47,7 +47,7 @@ fn a_command_that_a_signal_has_ended_gives_back() {
     let running = Running::start(&mut vorrang(&args));
     daemon.grants();
     let group = daemon.knows_process();
-    eventually("it is the command", || {
+    wait_for("it is the command", || {
         let command = fs::read_to_string(format!("/proc/{group}/cmdline")).ok()?;
         command.starts_with("sleep").then_some(())
     });
@@ -69,11 +69,11 @@ fn it_stops_and_goes_on_with_its_command() {
     let state = |pid| process(pid).map(|it| it.state);
     for _ in 0..3 {
         running.signal(Signal::TSTP);
-        eventually("both stand still", || {
+        wait_for("both stand still", || {
             (state(group) == Some('T') && state(running.pid()) == Some('T')).then_some(())
         });
         running.signal(Signal::CONT);
-        eventually("both go on", || {
+        wait_for("both go on", || {
             (state(group) == Some('S') && state(running.pid()) == Some('S')).then_some(())
         });
     }
@@ -90,9 +90,9 @@ fn whoever_waits_is_ended_by_a_signal_and_waits_no_more() {
         daemon.says(&json!({ "event": "waiting", "since": 1 }));
         running.signal(Signal::TSTP);
         let state = || process(running.pid()).map(|it| it.state);
-        eventually("it stands still", || (state() == Some('T')).then_some(()));
+        wait_for("it stands still", || (state() == Some('T')).then_some(()));
         running.signal(Signal::CONT);
-        eventually("it goes on", || (state() == Some('S')).then_some(()));
+        wait_for("it goes on", || (state() == Some('S')).then_some(()));
         running.signal(signal);
         let (status, out, err) = running.ends();
         assert_eq!(status.signal(), Some(signal.as_raw()), "{status}");

@@ -4,6 +4,7 @@ mod acceptance;
 mod diallers;
 mod files;
 mod flood;
+mod groups;
 mod remote;
 mod replay;
 mod support;

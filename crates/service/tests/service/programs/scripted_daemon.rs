@@ -9,7 +9,7 @@ use std::thread;
 
 use serde_json::{Value, json};
 
-use super::{Folder, eventually};
+use super::{Folder, wait_for};
 
 /// It has one hold at a time, of which the test decides everything.
 pub(crate) struct ScriptedDaemon {
@@ -110,7 +110,7 @@ impl ScriptedDaemon {
     /// Waits for the next request for a hold, and returns it.
     #[track_caller]
     pub(crate) fn asked(&self) -> Value {
-        eventually("somebody asks for a hold", || {
+        wait_for("somebody asks for a hold", || {
             self.state(|it| it.stream.is_some()).then_some(())?;
             self.requests("PUT /v1/holds/", "").last().cloned()
         })
@@ -133,7 +133,7 @@ impl ScriptedDaemon {
 
     #[track_caller]
     fn to_listener(&self, mut say: impl FnMut(&mut Option<Box<dyn Connection>>)) {
-        eventually("somebody listens", || {
+        wait_for("somebody listens", || {
             self.state(|it| it.stream.is_some().then(|| say(&mut it.stream)))
         });
     }
@@ -166,7 +166,7 @@ impl ScriptedDaemon {
     /// Waits until the process group was registered, and returns it.
     #[track_caller]
     pub(crate) fn knows_process(&self) -> u32 {
-        eventually("the daemon knows the process group", || {
+        wait_for("the daemon knows the process group", || {
             let told = self.requests("POST /v1/holds/", "/process");
             told.last()?["pgid"].as_u64().map(|it| it as u32)
         })

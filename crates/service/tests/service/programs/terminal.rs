@@ -66,7 +66,7 @@ impl Terminal {
     /// Types this again and again, until such an answer is to be seen.
     #[track_caller]
     pub(crate) fn types_until(&mut self, keys: &str, words: &str) {
-        super::eventually(words, || {
+        super::wait_for(words, || {
             self.types(keys);
             thread::sleep(Duration::from_millis(100));
             self.bytes.extend(self.screen.try_iter().flatten());

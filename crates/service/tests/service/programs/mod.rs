@@ -1,5 +1,4 @@
-//! What several tests need: the program, and what stands in for a daemon.
-#![allow(dead_code, reason = "every test uses some of it")]
+//! What tests of the commands need: the program as it runs, and what stands in for a daemon.
 
 pub(crate) mod scripted_daemon;
 pub(crate) mod terminal;
@@ -14,18 +13,12 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, kill_process};
 pub(crate) use vorrang_testkit::Folder;
 
-/// Bounds hanging, nothing else.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+pub(crate) use crate::support::{PATIENCE, wait_for};
 
 /// The program, with nothing of the caller's surroundings that would change what it does.
 pub(crate) fn vorrang(args: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vorrang-service"));
-    for (name, _) in std::env::vars_os() {
-        if name.to_string_lossy().starts_with("VORRANG_") {
-            command.env_remove(name);
-        }
-    }
-    command.args(args).env_remove("COLUMNS").env("NO_COLOR", "1").stdin(Stdio::null());
+    let mut command = crate::support::vorrang(args);
+    command.env_remove("COLUMNS").env("NO_COLOR", "1");
     command
 }
 
@@ -133,23 +126,10 @@ pub(crate) fn output(program: &str, args: &[&str]) -> Output {
     Command::new(program).args(args).output().expect("it is installed")
 }
 
-/// Waits until something is so, and returns it.
-#[track_caller]
-pub(crate) fn eventually<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let start = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(start.elapsed() < PATIENCE, "never: {what}");
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
 /// Waits until a file has a whole line, and returns its lines.
 #[track_caller]
 pub(crate) fn lines_of(path: &Path) -> Vec<String> {
-    eventually(&format!("{} has a line", path.display()), || {
+    wait_for(&format!("{} has a line", path.display()), || {
         let text = fs::read_to_string(path).ok()?;
         text.ends_with('\n').then(|| text.lines().map(str::to_owned).collect())
     })
