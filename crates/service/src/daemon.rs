@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
-use vorrang_lock::tls::{KeyFiles, MemberList, Tls};
+use vorrang_lock::tls::Tls;
 use vorrang_lock::{Config, Group, LockError, OpenError, StopReason};
 
 use crate::api::{Event, Members};
@@ -69,14 +69,8 @@ async fn serve(settings: &Settings) -> Result<ExitCode, Failure> {
         })?),
         None => None,
     };
-    let keys = keys(config)?;
-    let started = match &keys {
-        Some(keys) if !config.members.is_empty() || !config.join.is_empty() => {
-            Group::start_over(keys.clone(), None, config.clone()).await
-        }
-        Some(_) | None => Group::start(config.clone()).await,
-    };
-    let group = started.map_err(|why| not_started(&why))?;
+    let group = Group::start(config.clone()).await.map_err(|why| not_started(&why))?;
+    let keys = group.tls().cloned();
     let service = Arc::new(service(config, group.clone(), keys.clone()));
     tokio::spawn(serve_unix(unix, Arc::clone(&service), config.holds));
     if let Some(tcp) = tcp {
@@ -110,24 +104,6 @@ async fn serve(settings: &Settings) -> Result<ExitCode, Failure> {
     };
     drop(socket);
     left
-}
-
-/// The keys of this member, if it has any.
-pub(crate) fn keys(config: &Config) -> Result<Option<Tls>, Failure> {
-    let Some(files) = &config.tls else { return Ok(None) };
-    let files = KeyFiles {
-        authority: files.authority.clone(),
-        certificate: files.certificate.clone(),
-        key: files.key.clone(),
-    };
-    let own = (config.own_name().to_owned(), config.address.clone().unwrap_or_default());
-    let mut members: Vec<(String, String)> =
-        config.members.iter().map(|it| (it.name.clone(), it.address.clone())).collect();
-    if members.iter().all(|it| it.0 != own.0) {
-        members.push(own);
-    }
-    let keys = Tls::load(files, config.own_name(), MemberList::new(members));
-    keys.map(Some).map_err(|why| Failure::Config(format!("[tls] {why}")))
 }
 
 fn service(config: &Config, group: Group, keys: Option<Tls>) -> Service {
@@ -165,7 +141,7 @@ fn service(config: &Config, group: Group, keys: Option<Tls>) -> Service {
 fn not_started(error: &OpenError) -> Failure {
     let why = error.to_string();
     match error {
-        OpenError::Config(_) => Failure::Config(why),
+        OpenError::Config(_) | OpenError::Keys(_) | OpenError::NoTls => Failure::Config(why),
         OpenError::Storage(_) | OpenError::Net(_) => Failure::Storage(why),
         OpenError::Join(_) => Failure::Unavailable(why),
     }

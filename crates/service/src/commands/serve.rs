@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use vorrang_lock::tls::Tls;
+
 use crate::daemon;
 use crate::failure::Failure;
 use crate::settings::{KeyArgs, Settings};
@@ -51,7 +53,8 @@ impl Serve {
             print!("{}", settings.show());
         }
         if self.check_config {
-            daemon::keys(&settings.config)?;
+            // Files that cannot be read are found before they are needed.
+            Tls::of(&settings.config).map_err(|why| Failure::Config(why.to_string()))?;
         }
         if self.show_config || self.check_config {
             return Ok(ExitCode::SUCCESS);
