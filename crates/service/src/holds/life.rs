@@ -10,7 +10,8 @@ use vorrang_lock::{Guard, LockError, Loss};
 
 use super::Shared;
 use super::hold::{End, Held, Hold, Status, unix_seconds};
-use crate::api::{HoldEvent, LossReason};
+use super::refused::Refused;
+use crate::api::{Code, HoldEvent, LossReason};
 use crate::process_group::{ProcessGroup, is_stopped};
 
 /// How long before it is taken away a hold is at risk.
@@ -45,15 +46,15 @@ async fn wait(
         biased;
         end = asked(&mut end) => Err(match end {
             End::Released | End::Abandoned => HoldEvent::Released,
-            End::Forced(by) => HoldEvent::Refused { why: forced(&by) },
+            End::Forced(by) => Refused::new(Code::HoldOver, forced(&by)).into(),
         }),
         () = is_leaving(&mut leaving) => {
-            Err(HoldEvent::Refused { why: "this member leaves the group".to_owned() })
+            Err(Refused::from(&LockError::Leaving).into())
         }
         () = silent(hold, &mut renewed, shared.rules.renew_within) => {
             Err(lost(LossReason::NotRenewed, shared))
         }
-        granted = shared.group.acquire(want) => granted.map_err(|why| refused(&why)),
+        granted = shared.group.acquire(want) => granted.map_err(|why| Refused::from(&why).into()),
         () = after(within) => Err(in_vain(shared)),
     }
 }
@@ -278,13 +279,9 @@ fn forced(by: &str) -> String {
 /// The time is over. If nobody could have been granted anything, that is the reason.
 fn in_vain(shared: &Shared) -> HoldEvent {
     match shared.group.members().trouble {
-        Some(trouble) => refused(&LockError::NoMajority(trouble)),
+        Some(trouble) => Refused::from(&LockError::NoMajority(trouble)).into(),
         None => HoldEvent::Timeout,
     }
-}
-
-fn refused(why: &LockError) -> HoldEvent {
-    HoldEvent::Refused { why: why.to_string() }
 }
 
 async fn asked(end: &mut watch::Receiver<Option<End>>) -> End {

@@ -4,6 +4,7 @@
 mod hold;
 mod life;
 mod lines;
+mod refused;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
@@ -18,6 +19,7 @@ use vorrang_lock::{Group, Want};
 
 pub(crate) use self::hold::{Asker, End, Hold, Owner, Status, unix_seconds};
 pub(crate) use self::lines::Lines;
+pub(crate) use self::refused::Refused;
 use crate::api::{self, Code, Event, HoldEvent, HoldRequest, Kind, LONGEST_ID, LONGEST_LABEL};
 use crate::metrics::{Ending, Metrics};
 
@@ -55,19 +57,6 @@ pub(crate) struct Allowed {
     pub(crate) prefixes: Vec<String>,
     /// With so many at once.
     pub(crate) holds: Option<usize>,
-}
-
-/// Why something of a hold is refused.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) struct Refused {
-    pub(crate) code: Code,
-    pub(crate) why: String,
-}
-
-impl Refused {
-    pub(crate) fn new(code: Code, why: impl Into<String>) -> Self {
-        Self { code, why: why.into() }
-    }
 }
 
 /// All holds of this member. Clones are the same.
