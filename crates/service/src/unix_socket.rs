@@ -15,7 +15,8 @@ pub(crate) struct UnixSocket {
     path: PathBuf,
     /// Locked for as long as the daemon lives: a socket that answers nobody may belong to one that
     /// is stopped.
-    _lock: File,
+    #[cfg_attr(not(test), expect(dead_code, reason = "it is there to be closed at the end"))]
+    lock: File,
 }
 
 impl UnixSocket {
@@ -39,7 +40,7 @@ impl UnixSocket {
         let listener = bound.map_err(cannot)?;
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(cannot)?;
         listener.set_nonblocking(true).map_err(cannot)?;
-        Ok((Self { path: path.to_owned(), _lock: lock }, listener))
+        Ok((Self { path: path.to_owned(), lock }, listener))
     }
 }
 
@@ -106,7 +107,7 @@ mod tests {
         assert!(why.contains("another daemon listens at") && why.contains(&who), "{why}");
         // As if it had been killed: the file stays.
         drop(listener);
-        flock(&first._lock, FlockOperation::Unlock).unwrap();
+        flock(&first.lock, FlockOperation::Unlock).unwrap();
         assert!(UnixStream::connect(&path).is_err());
         let (second, listener) = UnixSocket::bind(&path, 0o660).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);

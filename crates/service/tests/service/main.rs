@@ -6,6 +6,7 @@ mod fence;
 mod group;
 mod holds;
 mod hostile;
+mod keys;
 mod lock_command;
 mod lock_ends;
 mod lock_group;
