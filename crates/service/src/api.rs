@@ -141,6 +141,9 @@ pub enum HoldEvent {
     Refused {
         /// Why, as a sentence.
         why: String,
+        /// The same for programs: `bad-request` if it makes no sense to ask again, `leaving` or
+        /// `unavailable` if this member cannot grant anything.
+        code: Code,
     },
     /// It was given back, or not waited for any more, as its client has asked. The last line.
     Released,

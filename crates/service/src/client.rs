@@ -173,17 +173,11 @@ impl From<ClientError> for Failure {
             Some(Code::BadRequest | Code::TooLarge | Code::NoSuchMember | Code::UnknownVersion) => {
                 Self::Usage(why)
             }
-            Some(
-                Code::NotFound
-                | Code::WrongMethod
-                | Code::TooSlow
-                | Code::NoSuchHold
-                | Code::OtherHold
-                | Code::NotYours
-                | Code::NotAllowed
-                | Code::LocalOnly
-                | Code::HoldOver,
-            ) => Self::Failed(why),
+            Some(Code::NotYours | Code::NotAllowed | Code::LocalOnly) => Self::Denied(why),
+            Some(Code::NoSuchHold | Code::HoldOver) => Self::Lost(why),
+            Some(Code::NotFound | Code::WrongMethod | Code::TooSlow | Code::OtherHold) => {
+                Self::Failed(why)
+            }
         }
     }
 }

@@ -10,6 +10,7 @@
 
 pub mod api;
 pub mod boot_time;
+mod child;
 pub mod client;
 mod commands;
 mod daemon;
@@ -37,7 +38,13 @@ use crate::failure::EXIT_CODES;
 /// A daemon on each machine, `serve`, is a member of a group. It holds locks for the clients of its
 /// machine; the group agrees who is next.
 #[derive(Debug, Parser)]
-#[command(name = "vorrang", version, propagate_version = true, arg_required_else_help = true)]
+#[command(
+    name = "vorrang",
+    bin_name = "vorrang",
+    version,
+    propagate_version = true,
+    arg_required_else_help = true
+)]
 #[command(after_help = format!(
     "Start with:\n  vorrang serve &\n  vorrang lock nightly-backup -- ./backup.sh\n\n{EXIT_CODES}"
 ))]
@@ -61,6 +68,9 @@ enum Command {
 
 /// The program: reads the command line and runs the command.
 pub fn main() -> ExitCode {
+    if let Some(code) = child::dispatch(std::env::args_os()) {
+        return code;
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => return not_understood(&error),

@@ -10,7 +10,8 @@ use vorrang_lock::{Guard, LockError, Loss};
 
 use super::Shared;
 use super::hold::{End, Held, Hold, Status, unix_seconds};
-use crate::api::{HoldEvent, LossReason};
+use super::refused::Refused;
+use crate::api::{Code, HoldEvent, LossReason};
 use crate::process_group::{ProcessGroup, is_stopped};
 
 /// How long before it is taken away a hold is at risk.
@@ -45,16 +46,16 @@ async fn wait(
         biased;
         end = asked(&mut end) => Err(match end {
             End::Released | End::Abandoned => HoldEvent::Released,
-            End::Forced(by) => HoldEvent::Refused { why: forced(&by) },
+            End::Forced(by) => Refused::new(Code::HoldOver, forced(&by)).into(),
         }),
         () = is_leaving(&mut leaving) => {
-            Err(HoldEvent::Refused { why: "this member leaves the group".to_owned() })
+            Err(Refused::from(&LockError::Leaving).into())
         }
         () = silent(hold, &mut renewed, shared.rules.renew_within) => {
             Err(lost(LossReason::NotRenewed, shared))
         }
-        granted = shared.group.acquire(want) => granted.map_err(|why| refused(&why)),
-        () = after(within) => Err(HoldEvent::Timeout),
+        granted = shared.group.acquire(want) => granted.map_err(|why| Refused::from(&why).into()),
+        () = after(within) => Err(in_vain(shared)),
     }
 }
 
@@ -208,12 +209,12 @@ impl Keeping<'_> {
             }
             End::Forced(by) => {
                 self.shut_down().await;
-                let given_back = guard.release().await;
-                drop(given_back);
+                // However that went, it is lost.
+                drop(self.give_back(guard).await);
                 return HoldEvent::Lost { why: LossReason::Forced, sentence: forced(&by) };
             }
         }
-        match guard.release().await {
+        match self.give_back(guard).await {
             Ok(()) => HoldEvent::Released,
             Err(loss) => self.lost(&loss),
         }
@@ -222,8 +223,13 @@ impl Keeping<'_> {
     async fn take_away(&self, guard: Guard, why: LossReason) -> HoldEvent {
         self.shut_down().await;
         // However that went, it is lost.
-        drop(guard.release().await);
+        drop(self.give_back(guard).await);
         lost(why, self.shared)
+    }
+
+    async fn give_back(&self, guard: Guard) -> Result<(), Loss> {
+        self.shared.gives_back(self.hold);
+        guard.release().await
     }
 
     /// Ends what runs under it, in a bounded time.
@@ -270,8 +276,12 @@ fn forced(by: &str) -> String {
     format!("{by} has released it by force")
 }
 
-fn refused(why: &LockError) -> HoldEvent {
-    HoldEvent::Refused { why: why.to_string() }
+/// The time is over. If nobody could have been granted anything, that is the reason.
+fn in_vain(shared: &Shared) -> HoldEvent {
+    match shared.group.members().trouble {
+        Some(trouble) => Refused::from(&LockError::NoMajority(trouble)).into(),
+        None => HoldEvent::Timeout,
+    }
 }
 
 async fn asked(end: &mut watch::Receiver<Option<End>>) -> End {

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
-use vorrang_lock::{LockError, Observer};
+use vorrang_lock::Observer;
 
 use super::Service;
 use super::answer::{self, Answer, Source};
@@ -74,27 +74,8 @@ pub(crate) fn members(service: &Service) -> Members {
 
 /// Who leads, from now on.
 pub(super) async fn observe(service: &Service, name: &str) -> Result<Answer, Refused> {
-    let observer = service.group.observe(name).await.map_err(|why| of(&why))?;
+    let observer = service.group.observe(name).await.map_err(|why| Refused::from(&why))?;
     Ok(answer::lines(observer))
-}
-
-/// Why the library refuses something.
-pub(super) fn of(error: &LockError) -> Refused {
-    let code = match error {
-        LockError::Leaving => Code::Leaving,
-        LockError::Stopped(_) | LockError::Replaced(_) | LockError::NoMajority(_) => {
-            Code::Unavailable
-        }
-        LockError::NotAMember(_) => Code::NoSuchMember,
-        LockError::Name { .. }
-        | LockError::Value { .. }
-        | LockError::Twice(_)
-        | LockError::Permits { .. }
-        | LockError::NoPermits(_)
-        | LockError::NotShared { .. }
-        | LockError::Refused(_) => Code::BadRequest,
-    };
-    Refused::new(code, error.to_string())
 }
 
 impl Source for Observer {
@@ -153,6 +134,6 @@ pub(super) async fn evict(
         return Err(Refused::new(Code::LocalOnly, why));
     }
     tracing::warn!(member, by = %client.owner, "a member is to be evicted");
-    service.group.evict(member).await.map_err(|why| of(&why))?;
+    service.group.evict(member).await.map_err(|why| Refused::from(&why))?;
     Ok(answer::done())
 }

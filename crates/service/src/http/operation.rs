@@ -233,12 +233,12 @@ mod tests {
             HoldEvent::AtRisk { deadline_boottime_ns },
             HoldEvent::Safe,
             HoldEvent::Timeout,
-            HoldEvent::Refused { why: String::new() },
             HoldEvent::Released,
         ];
         let sentence = String::new;
         let losses = LossReason::ALL.map(|why| HoldEvent::Lost { why, sentence: sentence() });
         events.extend(losses);
+        events.extend(Code::ALL.map(|code| HoldEvent::Refused { why: sentence(), code }));
         for event in events {
             check("HoldEvent", event);
         }

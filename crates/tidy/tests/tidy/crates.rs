@@ -6,7 +6,7 @@ use vorrang_tidy::{Crate, Dependency, Manifest, Offences, Source, Tree};
 fn below(name: &str) -> Option<Allowed> {
     Some(match name {
         // What is drawn is told by others.
-        "protocol" | "draw" | "testkit" => Allowed::Only(&[]),
+        "protocol" | "draw" | "terminal" | "testkit" => Allowed::Only(&[]),
         "algorithms" | "erased" => Allowed::Only(&["vorrang-protocol"]),
         "trace" => Allowed::Only(&["vorrang-erased", "vorrang-protocol"]),
         // The drivers: they see neither an algorithm nor each other.
@@ -32,11 +32,19 @@ fn below(name: &str) -> Option<Allowed> {
         ]),
         // A library for notebooks, web pages and services: it sees no terminal.
         "experiment" => {
-            Allowed::AllBut(&["vorrang-cli", "vorrang-node", "vorrang", "vorrang-testkit"])
+            Allowed::AllBut(&[
+                "vorrang-cli",
+                "vorrang-node",
+                "vorrang-terminal",
+                "vorrang",
+                "vorrang-testkit",
+            ])
         }
         "node" => Allowed::AllBut(&["vorrang-cli", "vorrang", "vorrang-testkit"]),
-        // The lock service lies beside the command line, and sees the library of locks alone.
-        "service" => Allowed::Only(&["vorrang-lock"]),
+        // The lock service lies beside the command line, and sees no more than the library of locks.
+        "service" => {
+            Allowed::Only(&["vorrang-lock", "vorrang-protocol", "vorrang-terminal"])
+        }
         "cli" | "bench" | "tidy" | "vorrang" => Allowed::AllBut(&["vorrang-testkit"]),
         _ => return None,
     })
@@ -69,7 +77,7 @@ const OF_TERMINALS: [&str; 8] = [
 ];
 
 /// Crates that may see a terminal.
-const AT_TERMINALS: [&str; 5] = ["cli", "node", "service", "bench", "tidy"];
+const AT_TERMINALS: [&str; 6] = ["cli", "node", "service", "terminal", "bench", "tidy"];
 
 /// Crates that may wait on sockets; all others must run to their end.
 const MAY_WAIT: [&str; 8] =
