@@ -6,7 +6,7 @@ use vorrang_experiment::statistics::Estimate;
 use vorrang_node::terminal::{BAD, DIM, GOOD, RESET, wrapped};
 use vorrang_sim::FaultCounts;
 
-use crate::table::table_right;
+use vorrang_terminal::table::table_right;
 
 /// A summary for people.
 pub(crate) fn text(measured: &Measured) -> String {

@@ -22,7 +22,6 @@ mod selection_args;
 mod stepping;
 mod summary;
 mod survive_report;
-mod table;
 
 use std::process::ExitCode;
 

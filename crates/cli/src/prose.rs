@@ -4,7 +4,7 @@ use std::mem;
 
 use vorrang_node::terminal::{BOLD, RESET, broken, length, screen, wrapped};
 
-use crate::table::table;
+use vorrang_terminal::table::table;
 
 /// Documentation as plain text: without the marks of Markdown that a terminal does not show, its
 /// tables aligned, its paragraphs as wide as the screen. Pictures stay as they are, and are left

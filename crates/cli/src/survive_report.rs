@@ -5,7 +5,7 @@ use vorrang_experiment::problem::{Observation, Role, observed_line};
 use vorrang_experiment::survive::{Cell, Conditions, Fault, Row, Verdict};
 use vorrang_node::terminal::{BAD, BOLD, DIM, GOOD, RESET, screen, wrapped};
 
-use crate::table::{markdown, table as aligned, tables};
+use vorrang_terminal::table::{markdown, table as aligned, tables};
 
 /// The width of a page, if that of the screen is unknown.
 const WIDTH: usize = 100;

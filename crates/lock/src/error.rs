@@ -20,6 +20,13 @@ pub enum OpenError {
     /// The network: an address that cannot be listened on, or that is none.
     #[error(transparent)]
     Net(#[from] NetError),
+    /// The keys.
+    #[cfg(feature = "tls")]
+    #[error("keys: {0}")]
+    Keys(#[from] crate::tls::KeyError),
+    /// There are keys, and this program cannot use them.
+    #[error("the configuration has keys, and this program was built without the feature `tls`")]
+    NoTls,
     /// The data directory.
     #[error("data: {0}")]
     Storage(#[from] StorageError),

@@ -20,6 +20,8 @@ use crate::nowhere::Nowhere;
 use crate::observer::Observer;
 use crate::running::Running;
 use crate::start::start;
+#[cfg(feature = "tls")]
+use crate::tls::Tls;
 
 /// How long [`Group::try_lock`] waits.
 const TRY: Duration = Duration::from_millis(100);
@@ -30,6 +32,8 @@ const TRY: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub struct Group {
     member: Arc<Running>,
+    #[cfg(feature = "tls")]
+    tls: Option<Tls>,
 }
 
 impl fmt::Debug for Group {
@@ -70,11 +74,7 @@ impl Group {
     ///
     /// As of [`open`](Self::open).
     pub async fn start(config: Config) -> Result<Self, OpenError> {
-        config.check()?;
-        if config.role()? == Role::Alone && config.address.is_none() {
-            return Self::start_over(Nowhere, None, config).await;
-        }
-        Self::start_over(Tcp, None, config).await
+        Self::start_on(None, config).await
     }
 
     /// The same, with a listener that is bound already to the address of this member.
@@ -83,7 +83,43 @@ impl Group {
     ///
     /// As of [`open`](Self::open).
     pub async fn start_with(listener: TcpListener, config: Config) -> Result<Self, OpenError> {
-        Self::start_over(Tcp, Some(listener), config).await
+        Self::start_on(Some(listener), config).await
+    }
+
+    /// Over TLS if there are keys, else over TCP.
+    #[cfg(feature = "tls")]
+    async fn start_on(listener: Option<TcpListener>, config: Config) -> Result<Self, OpenError> {
+        config.check()?;
+        let Some(tls) = Tls::of(&config)? else { return Self::start_bare(listener, config).await };
+        let group = if Self::is_nowhere(listener.as_ref(), &config)? {
+            Self::start_over(Nowhere, None, config).await?
+        } else {
+            let listener = listener.map(|listener| tls.listen(listener));
+            Self::start_over(tls.clone(), listener, config).await?
+        };
+        Ok(Self { tls: Some(tls), ..group })
+    }
+
+    #[cfg(not(feature = "tls"))]
+    async fn start_on(listener: Option<TcpListener>, config: Config) -> Result<Self, OpenError> {
+        config.check()?;
+        if config.tls.is_some() {
+            return Err(OpenError::NoTls);
+        }
+        Self::start_bare(listener, config).await
+    }
+
+    async fn start_bare(listener: Option<TcpListener>, config: Config) -> Result<Self, OpenError> {
+        if Self::is_nowhere(listener.as_ref(), &config)? {
+            return Self::start_over(Nowhere, None, config).await;
+        }
+        Self::start_over(Tcp, listener, config).await
+    }
+
+    /// Whether there is nobody else, and nobody can come.
+    fn is_nowhere(listener: Option<&TcpListener>, config: &Config) -> Result<bool, OpenError> {
+        let is_alone = config.role()? == Role::Alone && config.address.is_none();
+        Ok(is_alone && listener.is_none())
     }
 
     /// The same over another transport than TCP, perhaps with a listener of it that is bound
@@ -98,7 +134,18 @@ impl Group {
         config: Config,
     ) -> Result<Self, OpenError> {
         let member = Arc::new(start(config, (transport, listener)).await?);
-        Ok(Self { member })
+        Ok(Self {
+            member,
+            #[cfg(feature = "tls")]
+            tls: None,
+        })
+    }
+
+    /// The keys of this member, if it has any: to read them again, to ask how long they are valid,
+    /// and for connections of remote clients.
+    #[cfg(feature = "tls")]
+    pub const fn tls(&self) -> Option<&Tls> {
+        self.tls.as_ref()
     }
 
     /// Waits for the lock of this name, and holds it alone.

@@ -77,11 +77,15 @@ mod nowhere;
 mod observer;
 mod running;
 mod start;
+#[cfg(feature = "tls")]
+pub mod tls;
 mod token;
 
 pub use vorrang_algorithms::group::named::{
     Client, Key as NameKey, Kind, LONGEST_NAME, LONGEST_VALUE, Name, UnfitText, Value, Want,
 };
+
+pub use vorrang_net::StopReason;
 
 pub use clients::{HoldInfo, HoldState};
 pub use config::{ClientLimits, Config, ConfigError, Key, LogFormat, MemberAddress, TlsFiles};

@@ -2,7 +2,6 @@
 //! we are not connected with, and one knocks at every peer with a higher number that does not call.
 //! They only exchange hellos; the node's task takes over from there.
 
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,23 +9,22 @@ use std::time::Duration;
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio::sync::{Notify, OwnedSemaphorePermit, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 use vorrang_protocol::{Never, NodeId};
 
 use crate::address_book::is_address;
 use crate::config::Timing;
+use crate::door::Door;
 use crate::error::NetError;
-use crate::handshake::{HandshakeError, read_frame, write_frame};
+use crate::handshake::{HandshakeError, judge_proof, read_frame, write_frame};
 use crate::hello::{DialRequest, Hello, Introduction, JoinGrant, JoinRequest, Refusal, Refuser};
 use crate::identity::Identity;
 use crate::incarnations::Terms;
-use crate::transport::{AnyStream, AnyTransport, ErasedListener, Tcp, Transport};
+use crate::transport::{AnyStream, AnyTransport, Claim, ErasedListener, Tcp, Transport};
 use crate::wire::{Frame, VERSION, WireError};
 
-/// How many strangers may be at the door at once; more are turned away, and try again.
-const MAX_AT_THE_DOOR: usize = 128;
 /// How long a listener rests when the system refuses it connections: out of file descriptors,
 /// mostly.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -100,10 +98,8 @@ pub(crate) enum RefusedPeer {
 /// Takes connections until it is dropped.
 pub(crate) async fn listen(mut listener: Box<dyn ErasedListener>, line: Line) {
     let timing = line.timing;
-    let door = Arc::new(Semaphore::new(MAX_AT_THE_DOOR));
+    let mut door = Door::new();
     let mut guests = JoinSet::new();
-    // Those who have come, the oldest first.
-    let mut waiting = VecDeque::new();
     loop {
         while guests.try_join_next().is_some() {}
         let (mut stream, from) = match listener.accept().await {
@@ -114,15 +110,9 @@ pub(crate) async fn listen(mut listener: Box<dyn ErasedListener>, line: Line) {
                 continue;
             }
         };
-        if waiting.len() >= 2 * MAX_AT_THE_DOOR {
-            waiting.retain(|guest| !AbortHandle::is_finished(guest));
-        }
-        let Some(place) = find_place(&door, &mut waiting).await else {
-            tracing::warn!(%from, "too many connections at the door: turned one away");
-            continue;
-        };
-        let line = line.clone();
-        waiting.push_back(guests.spawn(async move {
+        let Some(place) = door.find_place(&from).await else { continue };
+        let (line, complaints, whence) = (line.clone(), door.complaints(), from.clone());
+        let guest = guests.spawn(async move {
             let asked = timeout(timing.hello, ask(&mut stream, &line.identity, &from)).await;
             let arrival = match asked.unwrap_or(Err(HandshakeError::TooSlow)) {
                 Ok(Ok(said)) => {
@@ -137,28 +127,15 @@ pub(crate) async fn listen(mut listener: Box<dyn ErasedListener>, line: Line) {
                     line.tell(Arrival::WeRefused { who, why: why.clone() });
                     return IncomingConnection { stream, from, place }.refuse(why, timing).await;
                 }
-                Err(error) => Arrival::Malformed { from, why: error.to_string() },
+                Err(error) => match complaints.say(&error.to_string()) {
+                    Some(why) => Arrival::Malformed { from, why },
+                    None => return,
+                },
             };
             line.tell(arrival);
-        }));
+        });
+        door.waits(&whence, guest);
     }
-}
-
-/// A permit: a free one, or that of the connection that has waited longest without a hello. A
-/// member sends its hello at once; so silent connections keep no member out.
-async fn find_place(
-    door: &Arc<Semaphore>,
-    waiting: &mut VecDeque<AbortHandle>,
-) -> Option<OwnedSemaphorePermit> {
-    if let Ok(place) = Arc::clone(door).try_acquire_owned() {
-        return Some(place);
-    }
-    waiting.retain(|guest| !guest.is_finished());
-    waiting.pop_front()?.abort();
-    tracing::warn!("too many connections at the door: the oldest goes");
-    // It leaves as soon as it is its turn to run.
-    let leaving = timeout(ACCEPT_PAUSE, Arc::clone(door).acquire_owned());
-    leaving.await.ok()?.ok()
 }
 
 /// The first frame of an incoming connection.
@@ -168,39 +145,50 @@ enum Said {
     JoinRequest(JoinRequest),
 }
 
+impl Said {
+    /// The member that it claims to be.
+    fn claim(&self) -> Claim<'_> {
+        match self {
+            Self::Hello(Hello { who, .. }) | Self::DialRequest(who) => {
+                let address = who.peers.get(who.sender.index()).map_or("", String::as_str);
+                Claim { node: Some(who.sender), address }
+            }
+            Self::JoinRequest(wish) => Claim { node: None, address: &wish.address },
+        }
+    }
+}
+
 /// Asks a guest who it is, and whether it belongs here.
 async fn ask(
     stream: &mut AnyStream,
     identity: &Identity,
     from: &str,
 ) -> Result<Result<Said, (RefusedPeer, Refusal)>, HandshakeError> {
-    let (verdict, sender, said) = match read_frame(stream).await {
+    let claims = |sender| RefusedPeer::Claims(sender, from.to_owned());
+    let (verdict, who, said) = match read_frame(stream).await {
         Ok(Frame::Hello(theirs)) => {
-            (identity.judge_dialler(&theirs), theirs.who.sender, Said::Hello(theirs))
+            (identity.judge_dialler(&theirs), claims(theirs.who.sender), Said::Hello(theirs))
         }
         Ok(Frame::DialRequest(knock)) => {
-            let sender = knock.who.sender;
-            (identity.judge_dial_request(&knock), sender, Said::DialRequest(knock.who))
+            let who = claims(knock.who.sender);
+            (identity.judge_dial_request(&knock), who, Said::DialRequest(knock.who))
         }
         Ok(Frame::Join(wish)) => {
-            let who = |why| (RefusedPeer::Stranger(from.to_owned()), why);
-            return Ok(identity.judge_wish(&wish).map(|()| Said::JoinRequest(wish)).map_err(who));
+            let verdict = identity.judge_wish(&wish);
+            (verdict, RefusedPeer::Stranger(from.to_owned()), Said::JoinRequest(wish))
         }
-        Ok(
-            Frame::Refuse(_)
-            | Frame::Data { .. }
-            | Frame::Ack { .. }
-            | Frame::Bye { .. }
-            | Frame::JoinGrant(_),
-        ) => return Err(HandshakeError::NotHello),
+        Ok(Frame::Refuse(why)) => return Err(HandshakeError::RefusedUs(why)),
+        Ok(Frame::Data { .. } | Frame::Ack { .. } | Frame::Bye { .. } | Frame::JoinGrant(_)) => {
+            return Err(HandshakeError::NotHello);
+        }
         Err(HandshakeError::Wire(WireError::Version(theirs))) => {
             let why = Refusal::Version { refuser: VERSION, refused: theirs };
             return Ok(Err((RefusedPeer::Stranger(from.to_owned()), why)));
         }
         Err(error) => return Err(error),
     };
-    let claims = |why| (RefusedPeer::Claims(sender, from.to_owned()), why);
-    Ok(verdict.map(|()| said).map_err(claims))
+    let verdict = verdict.and_then(|()| judge_proof(stream, said.claim()));
+    Ok(verdict.map(|()| said).map_err(|why| (who, why)))
 }
 
 /// Says why, waits for the other side to have read it, and closes: closing first could take the
@@ -249,13 +237,21 @@ impl Line {
         let _ = self.arrivals.send(arrival);
     }
 
-    /// Connects, sends one frame and reads the answer.
+    /// Connects with a peer, sends one frame and reads the answer.
     async fn ask(
         &self,
+        peer: NodeId,
         address: &str,
         words: &Frame<Never>,
     ) -> Result<(AnyStream, Frame<Never>), HandshakeError> {
-        ask_at(&self.transport, address, words, self.timing).await
+        let mut stream = connect(&self.transport, address, self.timing).await?;
+        // Our words have numbers in them that are for this peer alone.
+        if let Err(why) = judge_proof(&stream, Claim { node: Some(peer), address }) {
+            let words = Frame::Refuse(why.clone());
+            let _ = timeout(self.timing.hello, write_frame(&mut stream, &words)).await;
+            return Err(HandshakeError::WeRefused(why));
+        }
+        exchange(stream, words, self.timing).await
     }
 
     /// The reason why there is no connection.
@@ -266,7 +262,10 @@ impl Line {
                 peer,
                 why: "it accepts a connection and does not answer".to_owned(),
             },
-            HandshakeError::Wire(_) | HandshakeError::NotHello => {
+            HandshakeError::WeRefused(why) => {
+                Arrival::WeRefused { who: RefusedPeer::Member(peer), why: why.clone() }
+            }
+            HandshakeError::Wire(_) | HandshakeError::NotHello | HandshakeError::RefusedUs(_) => {
                 let from = format!("node {peer} at {address}");
                 Arrival::Malformed { from, why: error.to_string() }
             }
@@ -274,15 +273,21 @@ impl Line {
     }
 }
 
-/// Connects, sends one frame and reads the answer.
-async fn ask_at(
+async fn connect(
     transport: &AnyTransport,
     address: &str,
+    timing: Timing,
+) -> Result<AnyStream, io::Error> {
+    let connecting = timeout(timing.hello, transport.connect(address)).await;
+    connecting.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}
+
+/// Sends one frame and reads the answer.
+async fn exchange(
+    mut stream: AnyStream,
     words: &Frame<Never>,
     timing: Timing,
 ) -> Result<(AnyStream, Frame<Never>), HandshakeError> {
-    let connecting = timeout(timing.hello, transport.connect(address)).await;
-    let mut stream = connecting.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))?;
     let asking = async {
         write_frame(&mut stream, words).await?;
         read_frame(&mut stream).await
@@ -325,12 +330,18 @@ pub async fn request_id_over(
     let no = |why: String| NetError::NotLetIn { address: member.to_owned(), why };
     let (room, own) = (wish.room as usize, wish.address.clone());
     let transport: AnyTransport = Arc::new(transport);
-    let asked = ask_at(&transport, member, &Frame::Join(wish), timing).await;
-    let (_, answer) = asked.map_err(|error| {
+    let asking = async {
+        let stream = connect(&transport, member, timing).await?;
+        exchange(stream, &Frame::Join(wish), timing).await
+    };
+    let (_, answer) = asking.await.map_err(|error| {
         no(match &error {
             HandshakeError::Io(error) => in_words(error),
             HandshakeError::TooSlow => "it accepts a connection and does not answer".to_owned(),
-            HandshakeError::Wire(_) | HandshakeError::NotHello => error.to_string(),
+            HandshakeError::Wire(_)
+            | HandshakeError::NotHello
+            | HandshakeError::RefusedUs(_)
+            | HandshakeError::WeRefused(_) => error.to_string(),
         })
     })?;
     match answer {
@@ -362,6 +373,10 @@ fn in_words(error: &io::Error) -> String {
         return "it closed the connection without an answer".to_owned();
     }
     let text = error.to_string();
+    if error.kind() == io::ErrorKind::InvalidData {
+        // Words of the transport, with names in them.
+        return text;
+    }
     let end = text.find(" (os error").unwrap_or(text.len());
     text[..end].to_lowercase()
 }
@@ -383,7 +398,7 @@ pub(crate) async fn dial(line: Line, whom: Dial) {
     loop {
         terms.attempt = calls.fetch_add(1, Ordering::Relaxed) + 1;
         let hello = Frame::Hello(line.identity.hello(peer, terms));
-        match line.ask(&address, &hello).await {
+        match line.ask(peer, &address, &hello).await {
             Ok((stream, Frame::Hello(theirs))) => match line.identity.judge_answer(peer, &theirs) {
                 Ok(()) => {
                     let ours = terms.incarnation;
@@ -438,7 +453,7 @@ pub(crate) async fn knock(line: Line, peer: NodeId, address: String, first_pause
     sleep(first_pause).await;
     loop {
         let words = Frame::DialRequest(DialRequest { who: line.identity.introduce(peer) });
-        match line.ask(&address, &words).await {
+        match line.ask(peer, &address, &words).await {
             Ok((_, Frame::Refuse(why))) => {
                 line.tell(Arrival::RefusedUs { peer, why, ours: None });
             }

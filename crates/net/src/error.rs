@@ -152,6 +152,9 @@ pub enum StopReason {
     /// The machine did something that cannot be carried out, or it or the application panicked.
     #[error("{0}")]
     Failed(Arc<str>),
+    /// Stable storage has failed, so the node could forget what it has promised.
+    #[error("{0}")]
+    Storage(Arc<str>),
     /// Its task is gone without a word: the runtime ended.
     #[error("its task ended unexpectedly")]
     Vanished,

@@ -3,7 +3,8 @@
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use vorrang_protocol::Never;
 
-use crate::transport::AnyStream;
+use crate::hello::{Excerpt, Refusal, Refuser};
+use crate::transport::{AnyStream, Claim};
 use crate::wire::{self, Frame, HEADER_LEN, Header, MAX_HELLO_LEN, WireError};
 
 /// Why a connection did not come about.
@@ -17,6 +18,21 @@ pub(crate) enum HandshakeError {
     NotHello,
     #[error("no whole hello within the time allowed")]
     TooSlow,
+    /// The other end hung up on us, who called it, before we said who we are.
+    #[error("it refused us: {}", .0.sentence(Refuser::Them))]
+    RefusedUs(Refusal),
+    /// We hung up on one that we called, before we said who we are.
+    #[error("{}", .0.sentence(Refuser::Us))]
+    WeRefused(Refusal),
+}
+
+/// Whether the other end of a connection is the member that it claims to be, as far as the
+/// transport can tell.
+pub(crate) fn judge_proof(stream: &AnyStream, claim: Claim<'_>) -> Result<(), Refusal> {
+    stream.as_ref().proves(claim).map_err(|unproved| Refusal::Certificate {
+        refuser: unproved.expected.as_deref().map(Excerpt::new),
+        refused: Excerpt::new(&unproved.proved),
+    })
 }
 
 /// Reads one frame and not a byte more.

@@ -26,8 +26,9 @@
 //!   the same monitors as a simulated one.
 //! - **Trust**: anyone who can reach the port can pose as a member that has not been met yet, and
 //!   anyone who can read the traffic can take the place of one that has. Others cannot: two nodes
-//!   that have met know each other by secret numbers. Links are neither encrypted nor
-//!   authenticated; keep them on a network of your own.
+//!   that have met know each other by secret numbers. Over [`Tcp`] links are neither encrypted nor
+//!   authenticated; keep them on a network of your own. A [`Transport`] that knows who is at the
+//!   other end of a connection says so ([`Stream::proves`]), and then nobody poses as another.
 //!
 //! Several nodes in one process are fastest on a `current_thread` runtime: then a hand-over between
 //! two of them wakes no other thread. A node alone in its process works the same on either.
@@ -73,6 +74,7 @@ mod connecting;
 mod connection;
 mod directory;
 mod drawn;
+mod door;
 mod driver;
 mod error;
 mod event;
@@ -128,6 +130,6 @@ pub use rate_limit::RateLimit;
 pub use recorder::{Log, RecordOf, Recorder};
 pub use stable_storage::{Owner, StableStorage, StorageError};
 pub use status::{Datagrams, GroupStatus, LinkState, LinkStatus, Status};
-pub use transport::{Listener, Tcp, Transport};
+pub use transport::{Claim, Listener, Stream, Tcp, Transport, Unproved};
 pub use turns::{ReleaseOutcome, Stage, Steps};
 pub use udp::{Cast, Faults, Multicast, Udp};

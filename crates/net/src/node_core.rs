@@ -90,7 +90,7 @@ pub(crate) trait NodeCore: Send {
     /// failed: then nothing may leave this node, and [`end_turn`](Self::end_turn) says why.
     fn persist(&mut self) -> bool;
     /// Hands over what was recorded, and says what the machine did that cannot be done.
-    fn end_turn(&mut self) -> Option<String>;
+    fn end_turn(&mut self) -> Option<StopReason>;
     /// A report of the machine.
     fn account(&self) -> MachineReport;
     /// The view of its group, if it runs a membership protocol.
@@ -145,6 +145,8 @@ pub(crate) struct TypedCore<C: Data, N: Data> {
     /// The kind of the message that was read and is to be handled.
     kind: Option<usize>,
     storage: Option<StableStorage>,
+    /// Why something could not be stored, which ends the node.
+    forgets: Option<String>,
     /// What is to be stored, in room that is used again.
     to_store: Vec<u8>,
 }
@@ -173,6 +175,7 @@ impl<C: Data, N: Data> TypedCore<C, N> {
             agenda: Agenda::default(),
             kind: None,
             storage: None,
+            forgets: None,
             to_store: Vec::new(),
         }
     }
@@ -454,16 +457,17 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
             Ok(_) => true,
             Err(error) => {
                 let why = format!("{error}, so it could forget a promise");
-                self.inside.failure.get_or_insert(why);
+                self.forgets.get_or_insert(why);
                 false
             }
         }
     }
 
-    fn end_turn(&mut self) -> Option<String> {
+    fn end_turn(&mut self) -> Option<StopReason> {
         self.tell_lease();
         self.machine.end_turn();
-        self.inside.failure.take()
+        let failed = self.inside.failure.take().map(|why| StopReason::Failed(why.into()));
+        failed.or_else(|| self.forgets.take().map(|why| StopReason::Storage(why.into())))
     }
 
     fn account(&self) -> MachineReport {
@@ -810,7 +814,7 @@ mod tests {
         let mut home = Home::new();
         home.ask(Ask::Send(3, Word::Say(1))).unwrap();
         let why = "it sent to node 3, which is not in its group".to_owned();
-        assert_eq!(home.core.end_turn(), Some(why));
+        assert_eq!(home.core.end_turn(), Some(StopReason::Failed(why.into())));
         assert_eq!(home.core.end_turn(), None);
     }
 }

@@ -493,6 +493,7 @@ impl Driver<TcpNetwork> {
             | Refusal::Closed
             | Refusal::Full
             | Refusal::Nowhere(_)
+            | Refusal::Certificate { .. }
             | Refusal::WillCall => {}
         }
     }

@@ -129,6 +129,14 @@ pub enum Refusal {
     /// The directory of the other is a copy, or was put back: the refuser knows of a later start in
     /// it, or of another one in its place.
     Copied,
+    /// The name in the other's certificate is not that of the member that it says it is, or that
+    /// was dialled.
+    Certificate {
+        /// The name of that member, according to the one who refuses; none if there is no such.
+        refuser: Option<Excerpt>,
+        /// The name in the certificate of the other.
+        refused: Excerpt,
+    },
 }
 
 /// The side that refused, as seen by the side that prints the sentence.
@@ -164,7 +172,8 @@ impl Refusal {
             | Self::Ahead
             | Self::Closed
             | Self::Full
-            | Self::Nowhere(_) => false,
+            | Self::Nowhere(_)
+            | Self::Certificate { .. } => false,
         }
     }
 
@@ -223,6 +232,7 @@ impl Refusal {
             }
             Self::Replaced { later_by, is_there } => replaced(*later_by, *is_there, by),
             Self::Nowhere(address) => nowhere(address, by),
+            Self::Certificate { refuser, refused } => certificate(refuser.as_ref(), refused, by),
             Self::Restarted
             | Self::Taken
             | Self::Forgotten
@@ -289,6 +299,7 @@ impl Refusal {
                 | Self::Founders { .. }
                 | Self::Replaced { .. }
                 | Self::Nowhere(_)
+                | Self::Certificate { .. }
                 | Self::Cast { .. },
                 Refuser::Us | Refuser::Them,
             ) => "",
@@ -326,6 +337,23 @@ fn nowhere(address: &Excerpt, by: Refuser) -> String {
         Refuser::Them => "we want",
     };
     format!("{who} to be found at '{address}', which is no address")
+}
+
+fn certificate(expected: Option<&Excerpt>, proved: &Excerpt, by: Refuser) -> String {
+    match (expected, by) {
+        (Some(expected), Refuser::Us) => {
+            format!("its certificate is that of {proved}, we expect that of {expected}")
+        }
+        (Some(expected), Refuser::Them) => {
+            format!("our certificate is that of {proved}, it expects that of {expected}")
+        }
+        (None, Refuser::Us) => {
+            format!("its certificate is that of {proved}, which is not the member that it says")
+        }
+        (None, Refuser::Them) => {
+            format!("our certificate is that of {proved}, which is not the member that we say")
+        }
+    }
 }
 
 #[cfg(test)]
@@ -387,6 +415,22 @@ mod tests {
                 Refusal::Sender { claimed: NodeId(7), refuser: NodeId(1) },
                 "it says it is node 7, which we, node 1, do not expect",
                 "we say we are node 7, which it, node 1, does not expect",
+            ),
+        ]);
+    }
+
+    #[test]
+    fn both_sides_say_whose_certificate_it_is() {
+        check(&[
+            (
+                Refusal::Certificate { refuser: Some("b".into()), refused: "c".into() },
+                "its certificate is that of c, we expect that of b",
+                "our certificate is that of c, it expects that of b",
+            ),
+            (
+                Refusal::Certificate { refuser: None, refused: "c".into() },
+                "its certificate is that of c, which is not the member that it says",
+                "our certificate is that of c, which is not the member that we say",
             ),
         ]);
     }

@@ -1,12 +1,13 @@
-//! The transport: TCP, or a substitute in tests.
+//! The transport: TCP, TLS over it, or a substitute in tests.
 
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, DuplexStream};
 use tokio::net::{TcpListener, TcpStream};
+use vorrang_protocol::NodeId;
 
 /// Makes connections.
 ///
@@ -15,7 +16,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// with it.
 pub trait Transport: Clone + Send + Sync + 'static {
     /// A connection.
-    type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
+    type Stream: Stream;
     /// Where others connect to.
     type Listener: Listener<Stream = Self::Stream>;
 
@@ -23,6 +24,46 @@ pub trait Transport: Clone + Send + Sync + 'static {
     fn bind(&self, address: &str) -> impl Future<Output = io::Result<Self::Listener>> + Send;
     /// Connects to an address that another node listens on.
     fn connect(&self, address: &str) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+}
+
+/// A connection: bytes in both directions, and what the other end has proved of itself.
+pub trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {
+    /// Whether the other end has proved to be the member that it claims to be, or that was dialled.
+    ///
+    /// A node asks once a connection and never again: of a connection that it has made before it
+    /// says anything over it, of one that it has taken after the first frame has come. A transport
+    /// that authenticates nobody believes everybody, which is the default.
+    ///
+    /// # Errors
+    ///
+    /// If it has proved to be somebody else.
+    fn proves(&self, claim: Claim<'_>) -> Result<(), Unproved> {
+        let _ = claim;
+        Ok(())
+    }
+}
+
+impl Stream for TcpStream {}
+
+/// In memory, for tests.
+impl Stream for DuplexStream {}
+
+/// The member at the other end of a connection, as it says or as we expect.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Claim<'a> {
+    /// Its id; none if it asks for one.
+    pub node: Option<NodeId>,
+    /// Where others find it.
+    pub address: &'a str,
+}
+
+/// The name that the other end of a connection has proved to have is not that of the member.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Unproved {
+    /// The name of the member; none if there is no such member.
+    pub expected: Option<String>,
+    /// The name that was proved.
+    pub proved: String,
 }
 
 /// Takes connections.
@@ -65,10 +106,6 @@ impl Listener for TcpListener {
 }
 
 /// A connection of any transport.
-pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
-
-impl<S: AsyncRead + AsyncWrite + Unpin + Send> Stream for S {}
-
 pub(crate) type AnyStream = Box<dyn Stream>;
 type Promise<'a, X> = Pin<Box<dyn Future<Output = io::Result<X>> + Send + 'a>>;
 
@@ -103,7 +140,7 @@ impl<T: Transport> ErasedTransport for T {
     }
 }
 
-impl<L: Listener<Stream: Stream + 'static>> ErasedListener for L {
+impl<L: Listener<Stream: Stream>> ErasedListener for L {
     fn accept(&mut self) -> Promise<'_, (AnyStream, String)> {
         Box::pin(async move {
             let (stream, from) = Listener::accept(self).await?;

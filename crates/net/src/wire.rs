@@ -92,6 +92,9 @@ pub enum WireError {
     /// Something else than us is talking.
     #[error("the bytes {0:02x?} are not the beginning of a frame")]
     Foreign([u8; 2]),
+    /// The beginning of a record of TLS.
+    #[error("it speaks TLS, and this side does not: only one of the two was given keys")]
+    Tls,
     /// One of us, but older or newer.
     #[error("a frame of version {0}, and this side speaks version {VERSION}")]
     Version(u8),
@@ -269,6 +272,9 @@ impl Header {
     pub(crate) fn decode(bytes: &[u8], limit: usize) -> Result<Option<Self>, WireError> {
         let seen = bytes.len().min(2);
         if bytes[..seen] != MAGIC[..seen] {
+            if matches!(bytes, [0x14..=0x17] | [0x14..=0x17, 3, ..]) {
+                return Err(WireError::Tls);
+            }
             let second = bytes.get(1).copied().unwrap_or_default();
             return Err(WireError::Foreign([bytes[0], second]));
         }

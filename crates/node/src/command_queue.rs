@@ -8,8 +8,8 @@ use tokio::sync::mpsc::{self, UnboundedSender};
 use vorrang_net::{CommandError, Handle};
 use vorrang_protocol::Refused;
 
-use crate::nonblocking_output::{NonblockingOutput, harmless};
-use crate::terminal::wrapped;
+use crate::nonblocking_output::NonblockingOutput;
+use crate::terminal::{harmless, wrapped};
 
 /// Commands that are obeyed one after the other, each as soon as the node has room for it.
 pub(crate) struct CommandQueue<C> {

@@ -11,10 +11,10 @@ use vorrang_net::udp::discovery::agreement::News;
 use vorrang_net::udp::{Answering, Cast, Found, LeftOut, Search, Sighting, Udp};
 
 use crate::command_queue::wrap;
-use crate::nonblocking_output::{NonblockingOutput, harmless};
+use crate::nonblocking_output::NonblockingOutput;
 use crate::options::Node;
 use crate::signals::Signals;
-use crate::terminal::{DIM, RESET};
+use crate::terminal::{DIM, RESET, harmless};
 use crate::terminal_session::{Served, not_started};
 
 impl Node {

@@ -8,8 +8,7 @@ use vorrang_experiment::state_table::table;
 use vorrang_net::{LinkState, LinkStatus, Stage, Status};
 use vorrang_protocol::NodeState;
 
-use crate::nonblocking_output::harmless;
-use crate::terminal::{screen, wrapped};
+use crate::terminal::{harmless, screen, wrapped};
 
 /// For people, no wider than the screen.
 pub(super) fn in_words(status: &Status, algorithm: &str) -> String {

@@ -160,22 +160,6 @@ impl Write for Logger {
     }
 }
 
-/// A text without anything that a terminal would obey: control characters, and those that turn
-/// writing around, are shown and do nothing.
-pub(crate) fn harmless(text: &str) -> String {
-    let mut shown = String::with_capacity(text.len());
-    for character in text.chars() {
-        match character {
-            ' '..='~' => shown.push(character),
-            _ if character.is_control() => {
-                shown.push_str(&format!("\\x{:02x}", u32::from(character)));
-            }
-            _ => shown.extend(character.escape_debug()),
-        }
-    }
-    shown
-}
-
 #[cfg(test)]
 mod tests {
     use std::sync::mpsc::channel;
@@ -209,11 +193,5 @@ mod tests {
         assert!(missed >= 1, "{heard:?}");
         let written = heard.iter().filter(|line| *line == "more").count();
         assert!((QUEUE_LEN - 1..=QUEUE_LEN + 1).contains(&written), "{written}");
-    }
-
-    #[test]
-    fn what_a_terminal_would_obey_is_shown() {
-        assert_eq!(harmless("a\x1b[2J\r\nb\u{9b}é\u{202e}"), "a\\x1b[2J\\x0d\\x0ab\\x9bé\\u{202e}");
-        assert_eq!(harmless("it's \"fine\" \\ …"), "it's \"fine\" \\ …");
     }
 }

@@ -29,11 +29,11 @@ use crate::hosted::Hosted;
 use crate::input::{Input, MAX_LINE, Typed};
 use crate::lost::{Lost, lost_in_words, remembered};
 use crate::node_status;
-use crate::nonblocking_output::{NonblockingOutput, harmless};
+use crate::nonblocking_output::NonblockingOutput;
 use crate::options::Node;
 use crate::order::{Order, help};
 use crate::signals::Signals;
-use crate::terminal::{BOLD, DIM, RESET, is_closed};
+use crate::terminal::{BOLD, DIM, RESET, harmless, is_closed};
 
 /// How long a request waits for its node to have another id.
 const RENEWED_WITHIN: Duration = Duration::from_secs(10);

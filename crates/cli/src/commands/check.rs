@@ -13,8 +13,8 @@ use vorrang_node::terminal::{BAD, DIM, RESET, print, say_aside, wrapped};
 
 use crate::output::print_json;
 use crate::search_progress::SearchProgress;
-use crate::table::table;
 use crate::{answer_text, interrupt};
+use vorrang_terminal::table::table;
 
 /// Explore every interleaving of an algorithm and show a shortest counterexample
 ///

@@ -6,7 +6,7 @@ use vorrang_experiment::failure::Failure;
 use vorrang_node::terminal::{print, wrapped};
 
 use crate::output::print_json;
-use crate::table::table;
+use vorrang_terminal::table::table;
 
 /// Show what logical clocks read in a script of events
 ///

@@ -12,7 +12,7 @@ use crate::figures_text::{coloured, legend, show};
 use crate::output::{Format, print_csv, print_json, with_bar};
 use crate::selection_args::SelectionArgs;
 use crate::summary;
-use crate::table::{markdown, tables};
+use vorrang_terminal::table::{markdown, tables};
 
 /// Compare algorithms on the same workloads and seeds, measured beside theory
 ///

@@ -10,7 +10,7 @@ use vorrang_experiment::values::whole;
 use vorrang_node::terminal::{BOLD, RESET, length, print, screen, wrap, wrapped};
 
 use crate::prose::{idea_and_use, readable};
-use crate::table::table;
+use vorrang_terminal::table::table;
 
 /// The glossary of figures and verdicts.
 const TERMS_PAGE: &str = include_str!("../terms.md");

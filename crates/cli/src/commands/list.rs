@@ -7,7 +7,7 @@ use vorrang_node::terminal::{print, wrapped};
 use vorrang_protocol::Group;
 
 use crate::output::{Format, print_csv, print_json};
-use crate::table::table;
+use vorrang_terminal::table::table;
 
 /// List every algorithm, with what it assumes and where it comes from
 #[derive(Debug, clap::Args)]

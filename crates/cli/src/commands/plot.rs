@@ -13,7 +13,7 @@ use vorrang_experiment::sweep_csv::SweepCsv;
 use vorrang_node::terminal::print;
 
 use crate::pixels;
-use crate::table::table;
+use vorrang_terminal::table::table;
 
 /// Plot the results of a sweep: points with confidence intervals, over theory curves
 ///

@@ -17,7 +17,7 @@ use vorrang_sim::Share;
 
 use crate::output::print_json;
 use crate::quorum_drawing::{MOST_DRAWN, drawing};
-use crate::table::{table, tables};
+use vorrang_terminal::table::{table, tables};
 
 /// Build a quorum system: sets of nodes, one to ask for each node, of which any two intersect
 ///

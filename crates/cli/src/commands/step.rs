@@ -17,7 +17,7 @@ use crate::commands::draw::How;
 use crate::drawn_part::Only;
 use crate::interrupt;
 use crate::stepping::{Console, Session, Surface, read_script};
-use crate::table::table;
+use vorrang_terminal::table::table;
 
 /// Step through an algorithm by hand: decide which message arrives next, and see the result
 ///

@@ -12,7 +12,7 @@ use vorrang_node::terminal::{BAD, GOOD, RESET, print, wrapped};
 use vorrang_protocol::{Group, NodeId};
 
 use crate::output::print_json;
-use crate::table::table;
+use vorrang_terminal::table::table;
 
 /// Analyse an information structure: whom each node asks before it enters, and whom it informs when
 /// it has left

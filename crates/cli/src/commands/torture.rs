@@ -17,7 +17,7 @@ use vorrang_node::terminal::{BAD, BOLD, GOOD, RESET, print, wrapped};
 
 use crate::interrupt;
 use crate::output::{print_json, show_after_a_second, spinner};
-use crate::table::table;
+use vorrang_terminal::table::table;
 
 /// As many nodes as a schedule may have.
 const MOST_NODES: u32 = 20;

@@ -37,6 +37,7 @@ impl Config {
         self.check_names()?;
         self.check_times()?;
         self.check_addresses()?;
+        self.check_keys()?;
         self.role()?;
         self.by_size().map(|_| ())
     }
@@ -101,14 +102,16 @@ impl Config {
         let members = self.members.iter().map(|it| ("member.address", &it.address));
         let own = self.address.iter().map(|it| ("address", it));
         let join = self.join.iter().map(|it| ("join", it));
-        for (key, address) in members.chain(own).chain(join) {
+        let http = self.http_listen.iter().map(|it| ("http.listen", it));
+        for (key, address) in members.chain(own).chain(join).chain(http) {
             if !is_address(address) {
                 return unfit(format!(
                     "{key} = \"{}\" is no address: write HOST:PORT, as in 127.0.0.1:7400",
                     address.escape_debug()
                 ));
             }
-            if self.tls.is_none() && !is_on_this_machine(address) {
+            // Clients are not members, and are spoken of below.
+            if key != "http.listen" && self.tls.is_none() && !is_on_this_machine(address) {
                 return unfit(format!(
                     "{key} = \"{address}\" is not on this machine, and without keys everybody who \
                      reaches a member can pose as one: give [tls] authority, certificate and key, \
@@ -117,6 +120,28 @@ impl Config {
             }
         }
         Ok(())
+    }
+
+    /// Without keys nobody on another machine can be told from a stranger.
+    fn check_keys(&self) -> Result<(), ConfigError> {
+        let Some(tls) = &self.tls else {
+            return match self.http_listen.as_deref().filter(|it| !is_on_this_machine(it)) {
+                Some(address) => unfit(format!(
+                    "http.listen = \"{address}\" is not on this machine, and without keys everybody \
+                     who reaches it could take every lock: give [tls] authority, certificate and \
+                     key, or listen on an address such as 127.0.0.1:7480"
+                )),
+                None => Ok(()),
+            };
+        };
+        let files =
+            [("authority", &tls.authority), ("certificate", &tls.certificate), ("key", &tls.key)];
+        match files.iter().find(|it| it.1.as_os_str().is_empty()) {
+            Some((missing, _)) => {
+                unfit(format!("[tls] has no {missing}: it takes authority, certificate and key"))
+            }
+            None => Ok(()),
+        }
     }
 
     pub(crate) fn role(&self) -> Result<Role, ConfigError> {

@@ -6,7 +6,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::keys::{Form, Key};
-use super::values::list;
+use super::values::{list, named_address};
 use super::{ClientLimits, Config, ConfigError, MemberAddress};
 
 /// The tables with keys of their own.
@@ -50,15 +50,6 @@ pub(super) fn parse(
     })?;
     let mut config = Config::default();
     take(&mut config, table.get_ref(), "", &place)?;
-    if let Some(tls) = &config.tls {
-        let parts =
-            [("authority", &tls.authority), ("certificate", &tls.certificate), ("key", &tls.key)];
-        if let Some((missing, _)) = parts.iter().find(|it| it.1.as_os_str().is_empty()) {
-            return super::unfit(format!(
-                "[tls] has no {missing}: it takes authority, certificate and key"
-            ));
-        }
-    }
     Ok(config)
 }
 
@@ -121,13 +112,13 @@ pub(super) fn set(
 
 /// As in `a=127.0.0.1:7400`.
 fn member_of_text(text: &str) -> Result<MemberAddress, ConfigError> {
-    let (name, address) = text.split_once('=').ok_or_else(|| ConfigError::Value {
+    let (name, address) = named_address(text).map_err(|why| ConfigError::Value {
         place: String::new(),
         key: "member".to_owned(),
         value: text.to_owned(),
-        why: "write NAME=HOST:PORT, as in a=127.0.0.1:7400".to_owned(),
+        why,
     })?;
-    Ok(MemberAddress { name: name.to_owned(), address: address.to_owned(), http: None })
+    Ok(MemberAddress { name, address, http: None })
 }
 
 fn give(

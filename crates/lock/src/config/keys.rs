@@ -1,6 +1,6 @@
 //! Every key: what it means, how its value is read, and how it is shown.
 
-use super::values::{list, number, octal, off, shown_or_off, time, time_or_off};
+use super::values::{list, named_address, number, octal, off, shown_or_off, time, time_or_off};
 use super::{Config, LogFormat, TlsFiles};
 use vorrang_net::MAX_ROOM;
 use vorrang_protocol::WallTime;
@@ -278,6 +278,28 @@ pub(super) const KEYS: &[Key] = &[
         |config| Some(shown_or_off(config.max_hold)),
     ),
     key(
+        ("holds", "COUNT", "How many holds the daemon keeps for all of its clients, at most"),
+        Form::Number,
+        |config, text| {
+            config.holds = number(text, 1..=1_000_000)?;
+            Ok(())
+        },
+        |config| Some(config.holds.to_string()),
+    ),
+    key(
+        (
+            "leave-within",
+            "TIME",
+            "How long a daemon that leaves waits for its clients to give back what they hold",
+        ),
+        Form::Text,
+        |config, text| {
+            config.leave_within = time(text)?;
+            Ok(())
+        },
+        |config| Some(WallTime(config.leave_within).to_string()),
+    ),
+    key(
         ("socket", "FILE", "The Unix socket of the daemon"),
         Form::Path,
         |config, text| {
@@ -324,6 +346,28 @@ pub(super) const KEYS: &[Key] = &[
         |config| config.http_listen.clone(),
     ),
     key(
+        ("http.request-within", "TIME", "How long a request to the daemon may take to arrive"),
+        Form::Text,
+        |config, text| {
+            config.http_request_within = time(text)?;
+            Ok(())
+        },
+        |config| Some(WallTime(config.http_request_within).to_string()),
+    ),
+    key(
+        (
+            "http.renew-within",
+            "TIME",
+            "How long a hold of a remote client lasts without being renewed",
+        ),
+        Form::Text,
+        |config, text| {
+            config.http_renew_within = time(text)?;
+            Ok(())
+        },
+        |config| Some(WallTime(config.http_renew_within).to_string()),
+    ),
+    key(
         ("tls.authority", "FILE", "The certificate of the authority of the group"),
         Form::Path,
         |config, text| {
@@ -349,5 +393,25 @@ pub(super) const KEYS: &[Key] = &[
             Ok(())
         },
         |config| config.tls.as_ref().map(|tls| tls.key.display().to_string()),
+    ),
+    key(
+        (
+            "tls.newcomers",
+            "NAME=HOST:PORT,...",
+            "Who may join later, besides the founders: the names in their certificates, and where \
+             they will be",
+        ),
+        Form::List,
+        |config, text| {
+            let newcomers: Result<_, String> =
+                list(text).iter().map(|it| named_address(it)).collect();
+            tls(config).newcomers = newcomers?;
+            Ok(())
+        },
+        |config| {
+            let newcomers = &config.tls.as_ref()?.newcomers;
+            let shown: Vec<_> = newcomers.iter().map(|(name, at)| format!("{name}={at}")).collect();
+            (!shown.is_empty()).then(|| shown.join(","))
+        },
     ),
 ];

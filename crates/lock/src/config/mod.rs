@@ -79,8 +79,16 @@ pub struct Config {
     pub socket_mode: u32,
     /// How the daemon writes its log.
     pub log: LogFormat,
+    /// How many holds the daemon keeps for all of its clients, at most.
+    pub holds: usize,
+    /// How long a daemon that leaves waits for its clients to give back what they hold.
+    pub leave_within: Duration,
     /// Where the daemon listens for remote clients, if it does.
     pub http_listen: Option<String>,
+    /// How long a request to the daemon may take to arrive.
+    pub http_request_within: Duration,
+    /// How long a hold of a remote client lasts without being renewed.
+    pub http_renew_within: Duration,
     /// The keys of this member, if connections are encrypted.
     pub tls: Option<TlsFiles>,
     /// The founders of the group, in the order that all of them are given.
@@ -108,6 +116,8 @@ pub struct TlsFiles {
     pub certificate: PathBuf,
     /// The secret key of that.
     pub key: PathBuf,
+    /// Who is let in besides the founders: names and addresses of those who may join later.
+    pub newcomers: Vec<(String, String)>,
 }
 
 /// A founder of the group.
@@ -156,7 +166,11 @@ impl Default for Config {
             socket: None,
             socket_mode: 0o600,
             log: LogFormat::Text,
+            holds: 16_384,
+            leave_within: Duration::from_secs(10),
             http_listen: None,
+            http_request_within: Duration::from_secs(10),
+            http_renew_within: Duration::from_secs(10),
             tls: None,
             members: Vec::new(),
             clients: Vec::new(),

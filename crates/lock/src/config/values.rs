@@ -53,6 +53,16 @@ pub(super) fn list(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|it| !it.is_empty()).map(str::to_owned).collect()
 }
 
+/// A name and an address, as in `a=127.0.0.1:7400`.
+pub(super) fn named_address(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((name, address)) if !name.is_empty() && is_address(address) => {
+            Ok((name.to_owned(), address.to_owned()))
+        }
+        Some(_) | None => Err("write NAME=HOST:PORT, as in a=127.0.0.1:7400".to_owned()),
+    }
+}
+
 /// Whether this may be an address: HOST:PORT.
 pub(super) fn is_address(text: &str) -> bool {
     text.rsplit_once(':').is_some_and(|(host, port)| {

@@ -8,3 +8,5 @@ mod exclusion;
 mod lost;
 mod stored;
 mod support;
+#[cfg(feature = "tls")]
+mod tls;

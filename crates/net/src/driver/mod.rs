@@ -167,8 +167,8 @@ impl<W: Network> Driver<W> {
             self.report(event);
         }
         if let Some(why) = self.core.end_turn() {
-            tracing::error!(why, "the node fails");
-            let _ = self.stopped.set(StopReason::Failed(why.into()));
+            tracing::error!(%why, "the node fails");
+            let _ = self.stopped.set(why);
             self.phase = Phase::Over(None);
         }
         // Deadlines that handling and flushing have set.

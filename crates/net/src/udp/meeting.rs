@@ -218,6 +218,7 @@ impl Driver<UdpNetwork> {
             | Refusal::Closed
             | Refusal::Full
             | Refusal::Nowhere(_)
+            | Refusal::Certificate { .. }
             | Refusal::WillCall => {}
         }
     }

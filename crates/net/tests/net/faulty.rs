@@ -11,7 +11,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
-use vorrang_net::{Listener, Tcp, Transport};
+use vorrang_net::{Listener, Stream, Tcp, Transport};
 
 /// Cuts `cuts` connections, then leaves them alone.
 #[derive(Clone, Debug)]
@@ -92,6 +92,8 @@ pub(crate) struct FaultyStream {
     mouthful: usize,
     cuts_left: Arc<AtomicU32>,
 }
+
+impl Stream for FaultyStream {}
 
 impl FaultyStream {
     /// How much of `wanted` may pass, and the stream; an error if it is cut here.

@@ -6,7 +6,7 @@ use vorrang_tidy::{Crate, Dependency, Manifest, Offences, Source, Tree};
 fn below(name: &str) -> Option<Allowed> {
     Some(match name {
         // What is drawn is told by others.
-        "protocol" | "draw" | "testkit" => Allowed::Only(&[]),
+        "protocol" | "draw" | "terminal" | "testkit" => Allowed::Only(&[]),
         "algorithms" | "erased" => Allowed::Only(&["vorrang-protocol"]),
         "trace" => Allowed::Only(&["vorrang-erased", "vorrang-protocol"]),
         // The drivers: they see neither an algorithm nor each other.
@@ -32,9 +32,19 @@ fn below(name: &str) -> Option<Allowed> {
         ]),
         // A library for notebooks, web pages and services: it sees no terminal.
         "experiment" => {
-            Allowed::AllBut(&["vorrang-cli", "vorrang-node", "vorrang", "vorrang-testkit"])
+            Allowed::AllBut(&[
+                "vorrang-cli",
+                "vorrang-node",
+                "vorrang-terminal",
+                "vorrang",
+                "vorrang-testkit",
+            ])
         }
         "node" => Allowed::AllBut(&["vorrang-cli", "vorrang", "vorrang-testkit"]),
+        // The lock service lies beside the command line, and sees no more than the library of locks.
+        "service" => {
+            Allowed::Only(&["vorrang-lock", "vorrang-protocol", "vorrang-terminal"])
+        }
         "cli" | "bench" | "tidy" | "vorrang" => Allowed::AllBut(&["vorrang-testkit"]),
         _ => return None,
     })
@@ -67,10 +77,11 @@ const OF_TERMINALS: [&str; 8] = [
 ];
 
 /// Crates that may see a terminal.
-const AT_TERMINALS: [&str; 4] = ["cli", "node", "bench", "tidy"];
+const AT_TERMINALS: [&str; 6] = ["cli", "node", "service", "terminal", "bench", "tidy"];
 
 /// Crates that may wait on sockets; all others must run to their end.
-const MAY_WAIT: [&str; 7] = ["net", "lock", "experiment", "node", "cli", "bench", "tidy"];
+const MAY_WAIT: [&str; 8] =
+    ["net", "lock", "experiment", "node", "cli", "service", "bench", "tidy"];
 
 /// Crates that may turn names into types.
 const MAY_NAME: [&str; 6] = ["catalogue", "experiment", "node", "cli", "bench", "tidy"];

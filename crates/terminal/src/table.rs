@@ -1,6 +1,6 @@
 //! Tables for people: as wide as the terminal allows, and readable below that.
 
-use vorrang_node::terminal::{BOLD, RESET, broken, length, screen, wrap};
+use crate::{BOLD, RESET, broken, length, screen, wrap};
 
 /// A column is not made narrower than this where that would break its text into single words.
 const NARROW: usize = 12;
@@ -12,18 +12,18 @@ const GAP: usize = 2;
 const FURTHER: usize = 2;
 
 /// Rows of cells, aligned; the first row is the header.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
+pub fn table(rows: &[Vec<String>]) -> String {
     fitted(rows, &[], screen())
 }
 
 /// The same, with these columns flush right.
-pub(crate) fn table_right(rows: &[Vec<String>], right: &[usize]) -> String {
+pub fn table_right(rows: &[Vec<String>], right: &[usize]) -> String {
     fitted(rows, right, screen())
 }
 
 /// As many tables as it takes to show all columns, each with the first one. `groups` says how many
 /// of the columns after the first belong together.
-pub(crate) fn tables(rows: &[Vec<String>], groups: &[usize], screen: usize) -> String {
+pub fn tables(rows: &[Vec<String>], groups: &[usize], screen: usize) -> String {
     let widths = widths(rows);
     let mut texts = Vec::new();
     let mut groups = groups.iter().copied().peekable();
@@ -133,7 +133,7 @@ fn cards(rows: &[Vec<String>], screen: usize) -> String {
 }
 
 /// The same, as a table in Markdown.
-pub(crate) fn markdown(rows: &[Vec<String>]) -> String {
+pub fn markdown(rows: &[Vec<String>]) -> String {
     let mut text = String::new();
     for (index, row) in rows.iter().enumerate() {
         text.push_str(&format!("| {} |\n", row.join(" | ")));
