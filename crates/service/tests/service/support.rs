@@ -384,28 +384,42 @@ pub(crate) fn ports<const N: usize>() -> [String; N] {
 /// Three members with their HTTP interfaces, as options.
 pub(crate) struct Three {
     file: PathBuf,
+    http: [String; 3],
 }
 
 impl Three {
     /// Writes their configuration into the folder, with more lines at its top.
     pub(crate) fn new(folder: &Folder, more: &str) -> Self {
         let [a, b, c, ah, bh, ch] = ports();
-        let members = [("a", a, ah), ("b", b, bh), ("c", c, ch)];
-        let member = |(name, address, http): &(&str, String, String)| {
+        let members = [("a", a, &ah), ("b", b, &bh), ("c", c, &ch)];
+        let member = |(name, address, http): &(&str, String, &String)| {
             format!("[[member]]\nname = '{name}'\naddress = '{address}'\nhttp = '{http}'\n")
         };
         let members: String = members.iter().map(member).collect();
         let file = folder.file("group.toml");
         std::fs::write(&file, format!("{more}\n{members}")).expect("it can be written");
-        Self { file }
+        Self { file, http: [ah, bh, ch] }
     }
 
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
+    /// Where one listens for clients that are not on its machine.
+    pub(crate) fn http(&self, name: &str) -> &str {
+        let place = ["a", "b", "c"].iter().position(|it| *it == name);
+        &self.http[place.expect("a, b or c")]
+    }
+
     /// Starts one.
     pub(crate) fn member(&self, folder: &Folder, name: &str, options: &[&str]) -> Daemon {
+        let mut all = vec!["--http-listen", self.http(name)];
+        all.extend_from_slice(options);
+        self.local_member(folder, name, &all)
+    }
+
+    /// Starts one that listens at its Unix socket alone.
+    pub(crate) fn local_member(&self, folder: &Folder, name: &str, options: &[&str]) -> Daemon {
         let config = self.file.to_str().expect("UTF-8");
         let mut all = vec!["--config", config, "--name", name];
         all.extend_from_slice(options);
