@@ -276,7 +276,7 @@ impl Group {
     ///
     /// If the text is no name, or the member does not take part any more.
     pub async fn observe(&self, name: &str) -> Result<Observer, LockError> {
-        Observer::new(&self.member, LockError::name(name)?)
+        Observer::new(&self.member, LockError::name(name)?).await
     }
 
     /// Waits for the locks of all these names, and holds them alone. They are taken in the order of
@@ -357,6 +357,7 @@ impl Group {
     /// # Errors
     ///
     /// If there is no such member, or it answers.
+    #[expect(clippy::unused_async, reason = "to evict for good takes an agreement of the others")]
     pub async fn evict(&self, name: &str) -> Result<(), LockError> {
         let members = self.members();
         let Some(found) = members.members.iter().find(|it| it.name == name) else {
@@ -366,8 +367,8 @@ impl Group {
             return Ok(());
         }
         Err(LockError::Refused(format!(
-            "'{name}' belongs to view {}: while it answers it would come in again at once, and if it \
-             does not, it is evicted by itself; stop it where it runs",
+            "'{name}' belongs to view {}: while it answers it would come in again at once, and \
+             if it does not, it is evicted by itself; stop it where it runs",
             members.view
         )))
     }
@@ -377,9 +378,9 @@ impl Group {
         &self.member.config
     }
 
-    /// Leaves the group in good order: refuses those who wait, waits for so long at most until those
-    /// who hold something have released it, and goes when the others have agreed on a view without
-    /// this member. They need not wait for its lease then.
+    /// Leaves the group in good order: refuses those who wait, waits for so long at most until
+    /// those who hold something have released it, and goes when the others have agreed on a view
+    /// without this member. They need not wait for its lease then.
     ///
     /// # Errors
     ///

@@ -15,9 +15,9 @@ use crate::token::Token;
 /// A lock, a permit or a leadership that this process holds. Dropping it releases.
 ///
 /// It may be lost before: if the member is evicted, or cannot renew its lease in time. First it is
-/// [at risk](Self::at_risk), by `grace` before, and then [lost](Self::lost). What it protects should
-/// be told its [token](Self::token) as well, since a program that stands still is not warned in
-/// time.
+/// [at risk](Self::at_risk), by `grace` before, and then [lost](Self::lost). What it protects
+/// should be told its [token](Self::token) as well, since a program that stands still is not warned
+/// in time.
 pub struct Guard {
     claim: Claim,
     token: Token,
@@ -81,7 +81,7 @@ impl Guard {
         let is_safe =
             |standing: &Standing| matches!(standing, Standing::Holds { is_at_risk: false, .. });
         if self.claim.standing.clone().wait_for(is_safe).await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 

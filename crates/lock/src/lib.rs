@@ -52,8 +52,8 @@
 //!
 //! **What may be lost.** A member that is cut off or stands still is evicted by the others, after
 //! `beat + margin` of silence. With leases it loses its locks before others get them, if clocks are
-//! as exact as `drift` says; [`Guard::at_risk`] comes `grace` before. A program that stands still as
-//! a whole cannot be warned: so resources should refuse [tokens](Token) that are older than the
+//! as exact as `drift` says; [`Guard::at_risk`] comes `grace` before. A program that stands still
+//! as a whole cannot be warned: so resources should refuse [tokens](Token) that are older than the
 //! newest they have seen, which also protects them if clocks are wrong.
 //!
 //! **Cancel-safe.** Any future may be dropped at any moment: nothing is held or waited for
@@ -62,8 +62,8 @@
 //! **Not re-entrant.** Who asks for what it holds waits for itself; [`Group::lock_within`] bounds
 //! that.
 //!
-//! The member runs on the runtime that it was started on, and renews its lease there: a program that
-//! blocks all threads of its runtime for longer than a lease loses its locks.
+//! The member runs on the runtime that it was started on, and renews its lease there: a program
+//! that blocks all threads of its runtime for longer than a lease loses its locks.
 #![forbid(unsafe_code)]
 
 mod clients;

@@ -32,6 +32,10 @@ pub struct Members {
 
 /// A member of the group.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a column of a table, and any can be true"
+)]
 pub struct MemberInfo {
     /// Its number.
     pub id: u32,
@@ -103,7 +107,7 @@ impl Known {
 
     /// The name of a member.
     pub(crate) fn name(&self, id: NodeId) -> String {
-        let addresses = self.status.iter().flat_map(|it| it.addresses.get(id.index()));
+        let addresses = self.status.iter().filter_map(|it| it.addresses.get(id.index()));
         self.names.of(id, addresses.map(String::as_str).next().unwrap_or_default())
     }
 
@@ -224,8 +228,8 @@ impl Known {
         } else if *may_recover {
             format!(
                 "no majority of view {view} ({of}) answers, and nothing is granted ({who}): the \
-                 group goes on when enough of them are heard again; if those were killed, start all \
-                 of its members again, or use data, with which members forget nothing"
+                 group goes on when enough of them are heard again; if those were killed, start \
+                 all of its members again, or use data, with which members forget nothing"
             )
         } else {
             let lost = self.list(lost.iter());

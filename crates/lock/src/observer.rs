@@ -39,10 +39,14 @@ impl fmt::Debug for Observer {
 }
 
 impl Observer {
-    pub(crate) fn new(member: &Arc<Running>, name: Name) -> Result<Self, LockError> {
+    /// Waits until it is known who leads.
+    pub(crate) async fn new(member: &Arc<Running>, name: Name) -> Result<Self, LockError> {
         let ask = || member.handle.post(Command::Observe(name.clone()));
         let seen = member.clients.observe(&name, ask)?;
-        Ok(Self { member: Arc::clone(member), name, seen, said: Seen::Nothing })
+        let said = Seen::Nothing;
+        let mut observer = Self { member: Arc::clone(member), name, seen, said };
+        let known = observer.seen.wait_for(|seen| *seen != Seen::Nothing).await.is_ok();
+        if known { Ok(observer) } else { Err(member.why_over()) }
     }
 
     /// The name of the election.

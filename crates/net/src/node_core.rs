@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::time::Instant;
-use vorrang_protocol::{Data, GroupHealth, GroupView, NodeId, NodeState, Refused};
+use vorrang_protocol::{Data, GroupHealth, GroupView, NodeId, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
 use crate::error::{CommandError, StopReason};
@@ -19,7 +19,7 @@ use crate::event::Event;
 use crate::machine::{Life, Machine};
 use crate::machine_io::{IoState, LengthProbe, MachineIo, Outbound};
 use crate::stable_storage::StableStorage;
-use crate::status::GroupStatus;
+use crate::status::{GroupStatus, MachineReport};
 use crate::timers::{Agenda, Keys, deadline};
 use crate::turns::{Before, ReleaseOutcome, RequestDeadline, Seat, Stage, Steps};
 use crate::wire::WireError;
@@ -99,21 +99,6 @@ pub(crate) trait NodeCore: Send {
     fn group_health(&self) -> Option<GroupHealth>;
     /// When its lease ends, if it has one.
     fn lease_until(&self) -> Option<Instant>;
-}
-
-/// A report of a machine.
-#[derive(Debug)]
-pub(crate) struct MachineReport {
-    /// Messages sent to others, by kind.
-    pub(crate) sent: Vec<(&'static str, u64)>,
-    /// Messages handled from others, by kind.
-    pub(crate) received: Vec<(&'static str, u64)>,
-    /// Whether others may still need it.
-    pub(crate) owes: bool,
-    /// Whether a timer is set, so that something may come of it without a message.
-    pub(crate) awaits_timer: bool,
-    /// The machine's variables.
-    pub(crate) machine: NodeState,
 }
 
 /// Why the machine does not carry out a command.

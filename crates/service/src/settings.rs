@@ -132,9 +132,7 @@ impl Settings {
             } else if let Some(name) = line.strip_prefix('[') {
                 table = name.trim_end_matches(']').to_owned() + ".";
                 None
-            } else if let (Some((name, _)), false) =
-                (line.split_once(" = "), self.is_listed(&table))
-            {
+            } else if let (Some((name, _)), false) = (line.split_once(" = "), is_listed(&table)) {
                 let from = self.from.get(&format!("{table}{name}"));
                 Some(from.map_or("default", String::as_str).to_owned())
             } else {
@@ -154,11 +152,11 @@ impl Settings {
         }
         shown
     }
+}
 
-    /// Whether these are the keys of one of several, which come from where their list comes from.
-    fn is_listed(&self, table: &str) -> bool {
-        table == "list."
-    }
+/// Whether these are the keys of one of several, which come from where their list comes from.
+fn is_listed(table: &str) -> bool {
+    table == "list."
 }
 
 /// The same error, of an option or a variable.

@@ -3,9 +3,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{
-    FileTypeExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _,
-};
+use std::os::unix::fs::{FileTypeExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -17,9 +15,8 @@ pub(crate) struct UnixSocket {
     path: PathBuf,
     /// Locked for as long as the daemon lives: a socket that answers nobody may belong to one that
     /// is stopped.
-    _lock: File,
-    /// Which file it is, so that no other is removed.
-    identity: (u64, u64),
+    #[cfg_attr(not(test), expect(dead_code, reason = "it is there to be closed at the end"))]
+    lock: File,
 }
 
 impl UnixSocket {
@@ -42,20 +39,16 @@ impl UnixSocket {
         rustix::process::umask(before);
         let listener = bound.map_err(cannot)?;
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).map_err(cannot)?;
-        let found = fs::symlink_metadata(path).map_err(cannot)?;
         listener.set_nonblocking(true).map_err(cannot)?;
-        let identity = (found.dev(), found.ino());
-        Ok((Self { path: path.to_owned(), _lock: lock, identity }, listener))
+        Ok((Self { path: path.to_owned(), lock }, listener))
     }
 }
 
 impl Drop for UnixSocket {
     fn drop(&mut self) {
-        let found = fs::symlink_metadata(&self.path).map(|it| (it.dev(), it.ino()));
-        if found.is_ok_and(|it| it == self.identity) {
-            // There is nothing else to be done about it.
-            let _ = fs::remove_file(&self.path);
-        }
+        // Nobody else has put one there, since the lock is ours. If it cannot be removed, the next
+        // daemon does it.
+        let _ = fs::remove_file(&self.path);
         // The file of the lock stays: to remove it might take it from one who has just opened it.
     }
 }
@@ -114,13 +107,12 @@ mod tests {
         assert!(why.contains("another daemon listens at") && why.contains(&who), "{why}");
         // As if it had been killed: the file stays.
         drop(listener);
-        let UnixSocket { _lock: lock, .. } = &first;
-        flock(lock, FlockOperation::Unlock).unwrap();
+        flock(&first.lock, FlockOperation::Unlock).unwrap();
         assert!(UnixStream::connect(&path).is_err());
         let (second, listener) = UnixSocket::bind(&path, 0o660).unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
-        drop(first);
         UnixStream::connect(&path).expect("the file is that of the second");
+        std::mem::forget(first);
         drop((second, listener));
         assert!(!path.exists());
         fs::remove_dir_all(&directory).unwrap();

@@ -75,7 +75,7 @@ pub(super) const KEYS: &[Key] = &[
         ("group", "NAME", "The name of the group; members of other groups are refused"),
         Form::Text,
         |config, text| {
-            config.group = text.to_owned();
+            text.clone_into(&mut config.group);
             Ok(())
         },
         |config| Some(config.group.clone()),
@@ -119,7 +119,7 @@ pub(super) const KEYS: &[Key] = &[
         ("algorithm", "NAME", "The algorithm for mutual exclusion, as the catalogue calls it"),
         Form::Text,
         |config, text| {
-            config.algorithm = text.to_owned();
+            text.clone_into(&mut config.algorithm);
             Ok(())
         },
         |config| Some(config.algorithm.clone()),

@@ -1,3 +1,5 @@
+//! Configurations that are right, and what is said of those that are not.
+
 use super::*;
 
 fn parse(text: &str) -> Result<Config, ConfigError> {
@@ -56,7 +58,7 @@ fn what_is_shown_can_be_read_back() {
     for (key, value) in [
         ("group", "bl\"ue\\"),
         ("algorithm", "readers-writers"),
-        ("data", "/var/lib/vorrang"),
+        ("data", "/etc/v/data"),
         ("room", "7"),
         ("beat", "50ms"),
         ("margin", "1500ms"),
@@ -69,13 +71,13 @@ fn what_is_shown_can_be_read_back() {
         ("batch-time", "off"),
         ("idle-names", "9"),
         ("max-hold", "2h"),
-        ("socket", "/run/v.sock"),
+        ("socket", "/etc/v/sock"),
         ("socket-mode", "0660"),
         ("log", "json"),
         ("http.listen", "127.0.0.1:7480"),
-        ("tls.authority", "/k/ca.pem"),
-        ("tls.certificate", "/k/b.pem"),
-        ("tls.key", "/k/b.key"),
+        ("tls.authority", "/etc/k/ca.pem"),
+        ("tls.certificate", "/etc/k/b.pem"),
+        ("tls.key", "/etc/k/b.key"),
         ("join", "127.0.0.1:1,127.0.0.1:2"),
         ("address", "127.0.0.1:3"),
     ] {
@@ -131,12 +133,12 @@ fn every_key_is_an_option_and_a_variable() {
 
 #[test]
 fn paths_are_relative_to_the_file() {
-    let config = parse("data = 'state'\n[tls]\nauthority='ca'\ncertificate='/k/c'\nkey='k'");
+    let config = parse("data = 'state'\n[tls]\nauthority='ca'\ncertificate='/etc/k/c'\nkey='k'");
     let config = config.unwrap();
     assert_eq!(config.data.unwrap(), Path::new("/etc/vorrang/state"));
     let tls = config.tls.unwrap();
     assert_eq!(tls.authority, Path::new("/etc/vorrang/ca"));
-    assert_eq!(tls.certificate, Path::new("/k/c"));
+    assert_eq!(tls.certificate, Path::new("/etc/k/c"));
 }
 
 #[test]

@@ -81,7 +81,8 @@ impl Authority {
         let key = KeyPair::generate().map_err(error)?;
         let mut params = params(validity)?;
         // Two authorities with one name would only be told apart by their keys.
-        let name = format!("vorrang authority {}", hex(&random::<4>()?));
+        let number = u32::from_be_bytes(random()?);
+        let name = format!("vorrang authority {number:08x}");
         params.distinguished_name.push(DnType::CommonName, name);
         // It issues certificates of members and clients, and none of further authorities.
         params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
@@ -229,8 +230,4 @@ fn random<const N: usize>() -> Result<[u8; N], IssueError> {
     let mut bytes = [0; N];
     provider().secure_random.fill(&mut bytes).map_err(|_| error("no random numbers"))?;
     Ok(bytes)
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }

@@ -5,7 +5,7 @@ use std::io;
 use std::pin::pin;
 use std::time::Duration;
 
-use rustls::{AlertDescription, Error};
+use rustls::{AlertDescription, CertificateError, Error};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -88,6 +88,9 @@ fn tls_error(error: &io::Error) -> Option<&Error> {
 fn sentence(error: &Error, ours: &Certificate) -> String {
     match error {
         Error::AlertReceived(alert) => alert_in_words(*alert, ours),
+        Error::InvalidCertificate(CertificateError::BadSignature) => {
+            "it has not the key of the certificate that it shows".to_owned()
+        }
         Error::NoCertificatesPresented => {
             "it shows no certificate, and only those with a certificate of our authority are let in"
                 .to_owned()
@@ -119,7 +122,7 @@ fn alert_in_words(alert: AlertDescription, ours: &Certificate) -> String {
             "it takes our certificate, that of {whose}, for expired or not yet valid: it is \
              {validity}; is one of the two clocks wrong?"
         ),
-        AlertDescription::UnknownCA | AlertDescription::DecryptError => format!(
+        AlertDescription::UnknownCA => format!(
             "it does not know the authority of our certificate, that of {whose}: it was issued by \
              '{}'",
             ours.authority

@@ -158,7 +158,6 @@ pub(super) fn server(loaded: &Loaded, accepts: Accepts, protocol: &[u8]) -> Arc<
         .with_client_cert_verifier(Arc::new(loaded.verifier(accepts)))
         .with_cert_resolver(Arc::new(SingleCertAndKey::from(Arc::clone(&loaded.key))));
     config.session_storage = Arc::new(NoServerSessionStorage {});
-    config.send_tls13_tickets = 0;
     config.alpn_protocols = vec![protocol.to_vec()];
     Arc::new(config)
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::time::sleep;
-use vorrang_lock::{Config, Group, LockError, Loss, OpenError};
+use vorrang_lock::{Config, Group, LockError, Loss, Members, OpenError};
 use vorrang_testkit::Folder;
 
 use crate::support::{Places, patient, soon, together};
@@ -39,10 +39,14 @@ async fn those_who_know_one_member_join_and_are_known_by_their_address() {
     for member in members.iter().chain([&one, &two.0, &three.0]) {
         together(member, 5).await;
     }
-    let known = members[1].members();
-    let names: Vec<&str> = known.members.iter().map(|it| it.name.as_str()).collect();
-    assert_eq!(names[..2], ["a", "b"]);
-    assert!([&at, &two.1, &three.1].iter().all(|it| names.contains(&it.as_str())), "{names:?}");
+    // Who is in a view is known before where it is.
+    let mut changes = members[1].changes();
+    let joined = [&at, &two.1, &three.1];
+    let are_known = |it: &Members| {
+        let names: Vec<&str> = it.members.iter().map(|it| it.name.as_str()).collect();
+        names[..2] == ["a", "b"] && joined.iter().all(|it| names.contains(&it.as_str()))
+    };
+    soon("all names", changes.wait_for(are_known)).await.unwrap();
     let guard = soon("a grant", one.lock("a")).await.unwrap();
     let mut observer = members[0].observe("e").await.unwrap();
     let leads = soon("to lead", one.campaign("e", "v")).await.unwrap();
@@ -139,9 +143,7 @@ async fn those_who_are_set_up_differently_refuse_each_other_and_name_what_differ
     places.0[1].1.batch_clients = 17;
     let members = places.start().await;
     let mut changes = members[0].changes();
-    let is_told = |it: &vorrang_lock::Members| {
-        it.members.iter().any(|it| it.name == "b" && it.trouble.is_some())
-    };
+    let is_told = |it: &Members| it.members.iter().any(|it| it.name == "b" && it.trouble.is_some());
     let told = soon("the trouble", async {
         loop {
             let now = changes.borrow_and_update().clone();

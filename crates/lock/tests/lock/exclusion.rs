@@ -15,7 +15,8 @@ async fn one_at_a_time_in_three_members_with_growing_tokens() {
     let members = group(3, &patient()).await;
     let (inside, tokens) = (Arc::new(AtomicU32::new(0)), Arc::new(std::sync::Mutex::new(vec![])));
     let mut tasks = JoinSet::new();
-    for member in members.iter().cycle().take(9).cloned() {
+    for member in members.iter().cycle().take(9) {
+        let member = member.clone();
         let (inside, tokens) = (Arc::clone(&inside), Arc::clone(&tokens));
         tasks.spawn(async move {
             for _ in 0..20 {
@@ -25,7 +26,7 @@ async fn one_at_a_time_in_three_members_with_growing_tokens() {
                 tokio::task::yield_now().await;
                 assert_eq!(inside.fetch_sub(1, Ordering::SeqCst), 1);
                 if guard.token().number % 2 == 0 {
-                    guard.release().await.unwrap()
+                    guard.release().await.unwrap();
                 }
             }
         });

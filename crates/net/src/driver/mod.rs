@@ -29,9 +29,9 @@ use crate::event::{Event, Eviction};
 use crate::handle::{Control, Goodbye, Reply};
 use crate::identity::Identity;
 use crate::machine::Life;
-use crate::node_core::{AnyCommand, MachineReport, NodeCore};
+use crate::node_core::{AnyCommand, NodeCore};
 use crate::ready_links::ReadyLinks;
-use crate::status::{GroupStatus, Status};
+use crate::status::{GroupStatus, MachineReport, Status};
 use crate::timers::deadline;
 use crate::turns::{ReleaseOutcome, RequestDeadline};
 

@@ -1,5 +1,6 @@
 //! `vorrang keys`: a private authority, and the certificates of members and clients.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
@@ -121,10 +122,11 @@ impl Init {
         let made = KeyDirectory::create(&directory, &wanted, validity)?;
         let (certificate, key) = made.files(AUTHORITY);
         let read = made.certificate(AUTHORITY)?;
-        println!("{}  {}", certificate.display(), until(&read));
-        println!("{}  its private key: not for the machines of members", key.display());
-        report(&made, wanted.iter().map(|it| it.holder.name.as_str()))?;
-        Ok(ExitCode::SUCCESS)
+        let mut said = format!("{}  {}\n", certificate.display(), until(&read));
+        let warning = "its private key: not for the machines of members";
+        said += &format!("{}  {warning}\n", key.display());
+        said += &report(&made, &wanted)?;
+        Ok(say(&said))
     }
 }
 
@@ -134,8 +136,7 @@ impl Issue {
         let wanted = wanted(role, &names)?;
         let keys = KeyDirectory::open(&directory)?;
         keys.issue(&wanted, Validity::days(days))?;
-        report(&keys, wanted.iter().map(|it| it.holder.name.as_str()))?;
-        Ok(ExitCode::SUCCESS)
+        Ok(say(&report(&keys, &wanted)?))
     }
 }
 
@@ -143,23 +144,29 @@ impl Renew {
     fn execute(self) -> Result<ExitCode, Failure> {
         let Self { directory, names, days } = self;
         let keys = KeyDirectory::open(&directory)?;
+        // Who cannot be renewed is known before anybody is.
+        for name in &names {
+            keys.certificate(name)?;
+        }
+        let mut said = String::new();
         for name in &names {
             let renewed = keys.renew(name, Validity::days(days))?;
-            println!("{}  {}", keys.files(name).0.display(), until(&renewed));
+            said += &format!("{}  {}\n", keys.files(name).0.display(), until(&renewed));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(say(&said))
     }
 }
 
 impl Show {
     fn execute(self) -> Result<ExitCode, Failure> {
+        let mut said = String::new();
         for file in &self.files {
             let read = Certificate::read_file(file);
             for certificate in read.map_err(|why| Failure::Storage(why.to_string()))? {
-                print!("{}", shown(file, &certificate, SystemTime::now()));
+                said += &shown(file, &certificate, SystemTime::now());
             }
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(say(&said))
     }
 }
 
@@ -182,14 +189,22 @@ fn wanted(role: Role, names: &[String]) -> Result<Vec<Wanted>, Failure> {
     Ok(wanted)
 }
 
-/// Says what was made.
-fn report<'a>(keys: &KeyDirectory, names: impl Iterator<Item = &'a str>) -> Result<(), Failure> {
-    for name in names {
-        let (certificate, key) = keys.files(name);
-        println!("{}  {}", certificate.display(), until(&keys.certificate(name)?));
-        println!("{}  its private key", key.display());
+/// What was made.
+fn report(keys: &KeyDirectory, wanted: &[Wanted]) -> Result<String, Failure> {
+    let mut said = String::new();
+    for Wanted { holder, .. } in wanted {
+        let (certificate, key) = keys.files(&holder.name);
+        let read = keys.certificate(&holder.name)?;
+        said += &format!("{}  {}\n", certificate.display(), until(&read));
+        said += &format!("{}  its private key\n", key.display());
     }
-    Ok(())
+    Ok(said)
+}
+
+/// Prints it. If nobody reads it, it was done all the same.
+fn say(text: &str) -> ExitCode {
+    let _ = std::io::stdout().write_all(text.as_bytes());
+    ExitCode::SUCCESS
 }
 
 fn until(certificate: &Certificate) -> String {

@@ -30,7 +30,7 @@ use crate::settings::{KeyArgs, Settings};
     VORRANG_LOG sets what is logged: error, warn, info (as it is) or debug; of the network alone with\n\
     vorrang_net=debug,info.")]
 pub(crate) struct Serve {
-    /// The configuration [variable: VORRANG_CONFIG]
+    /// The configuration [variable: `VORRANG_CONFIG`]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Say whether the configuration is fine, and do nothing else

@@ -55,7 +55,7 @@ async fn wait(
             Err(lost(LossReason::NotRenewed, shared))
         }
         granted = shared.group.acquire(want) => granted.map_err(|why| Refused::from(&why).into()),
-        () = after(within) => Err(HoldEvent::Timeout),
+        () = after(within) => Err(in_vain(shared)),
     }
 }
 
@@ -209,12 +209,12 @@ impl Keeping<'_> {
             }
             End::Forced(by) => {
                 self.shut_down().await;
-                let given_back = guard.release().await;
-                drop(given_back);
+                // However that went, it is lost.
+                drop(self.give_back(guard).await);
                 return HoldEvent::Lost { why: LossReason::Forced, sentence: forced(&by) };
             }
         }
-        match guard.release().await {
+        match self.give_back(guard).await {
             Ok(()) => HoldEvent::Released,
             Err(loss) => self.lost(&loss),
         }
@@ -223,8 +223,13 @@ impl Keeping<'_> {
     async fn take_away(&self, guard: Guard, why: LossReason) -> HoldEvent {
         self.shut_down().await;
         // However that went, it is lost.
-        drop(guard.release().await);
+        drop(self.give_back(guard).await);
         lost(why, self.shared)
+    }
+
+    async fn give_back(&self, guard: Guard) -> Result<(), Loss> {
+        self.shared.gives_back(self.hold);
+        guard.release().await
     }
 
     /// Ends what runs under it, in a bounded time.
@@ -269,6 +274,14 @@ fn lost(why: LossReason, shared: &Shared) -> HoldEvent {
 
 fn forced(by: &str) -> String {
     format!("{by} has released it by force")
+}
+
+/// The time is over. If nobody could have been granted anything, that is the reason.
+fn in_vain(shared: &Shared) -> HoldEvent {
+    match shared.group.members().trouble {
+        Some(trouble) => Refused::from(&LockError::NoMajority(trouble)).into(),
+        None => HoldEvent::Timeout,
+    }
 }
 
 async fn asked(end: &mut watch::Receiver<Option<End>>) -> End {

@@ -8,7 +8,9 @@ mod refused;
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
+use std::future::Future as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use tokio::sync::{broadcast, watch};
@@ -144,7 +146,13 @@ impl Holds {
         let lines = Lines::of(Arc::clone(&hold), shared.rules.lease);
         drop(table);
         shared.tell(&hold);
-        tokio::spawn(life::live(Arc::clone(&hold), Arc::clone(shared), want));
+        let mut life = Box::pin(life::live(Arc::clone(&hold), Arc::clone(shared), want));
+        // It asks at once, before its client hears that it waits: so those who come later come
+        // after it. The task looks at all of it again.
+        let asked = life.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        if asked.is_pending() {
+            tokio::spawn(life);
+        }
         Ok((hold, lines))
     }
 
@@ -293,6 +301,13 @@ impl Shared {
         self.tell(hold);
     }
 
+    /// It is about to be given back.
+    fn gives_back(&self, hold: &Hold) {
+        if let Some(here) = self.table().names.get_mut(&hold.space()) {
+            here.given_back = Some(Instant::now());
+        }
+    }
+
     /// It is over.
     fn finish(&self, hold: &Arc<Hold>, last: HoldEvent) {
         let was_held = matches!(&*hold.status.borrow(), Status::Held(_));
@@ -312,7 +327,7 @@ impl Shared {
             | HoldEvent::AtRisk { .. }
             | HoldEvent::Safe => unreachable!("a hold does not end with {last:?}"),
         }
-        self.table().finish(hold, was_held);
+        self.table().finish(hold);
         hold.status.send_replace(Status::Over(last));
         self.tell(hold);
     }
@@ -332,7 +347,7 @@ impl Table {
         given_back.is_some_and(|it| it >= hold.asked_at)
     }
 
-    fn finish(&mut self, hold: &Hold, was_held: bool) {
+    fn finish(&mut self, hold: &Hold) {
         self.alive -= 1;
         if let Some(count) = self.of.get_mut(&hold.owner) {
             *count -= 1;
@@ -343,9 +358,6 @@ impl Table {
         let space = hold.space();
         if let Some(here) = self.names.get_mut(&space) {
             here.clients -= 1;
-            if was_held {
-                here.given_back = Some(Instant::now());
-            }
             if here.clients == 0 {
                 self.names.remove(&space);
             }

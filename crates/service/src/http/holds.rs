@@ -25,7 +25,7 @@ pub(super) fn begin(
 impl Source for Lines {
     async fn next(&mut self) -> Option<Bytes> {
         let lines = Self::next(self).await?;
-        Some(lines.iter().flat_map(|it| answer::line(it)).collect())
+        Some(lines.iter().flat_map(answer::line).collect())
     }
 }
 
@@ -69,10 +69,10 @@ pub(super) fn renew(service: &Service, client: &Client, id: &str) -> Result<Answ
     let within = service.holds.renew_within();
     let (state, left) = match &*hold.status().borrow() {
         Status::Waiting => (HoldState::Waiting, None),
-        Status::Held(held) => {
+        Status::Held(now) => {
             // Without leases it is the client's silence alone that ends it.
-            let left = held.left().map_or(within, |left| left.min(within));
-            (held.state(), Some(left.as_millis() as u64))
+            let left = now.left().map_or(within, |left| left.min(within));
+            (now.state(), Some(left.as_millis() as u64))
         }
         Status::Over(_) => {
             return Err(Refused::new(Code::HoldOver, format!("hold '{id}' is over")));

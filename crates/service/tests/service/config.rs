@@ -105,7 +105,7 @@ fn a_configuration_is_checked_without_being_used() {
             "[http]\nlisten = '0.0.0.0:7480'\n",
             "http.listen = \"0.0.0.0:7480\" is not on this machine",
         ),
-        ("algorithm = 'suzuki'\n", "did you mean \"suzuki-kasami\"?"),
+        ("algorithm = 'suzuki_kasami'\n", "did you mean \"suzuki-kasami\"?"),
         ("name = 'x'\n[[member]]\nname = 'a'\naddress = '127.0.0.1:7400'\n", "none of the members"),
         ("[tls]\nkey = 'x'\n", "[tls] has no authority"),
         ("[tls]\nkey = 'x'\nauthority = 'y'\ncertificate = 'z'\n", "cannot read"),

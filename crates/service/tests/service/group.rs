@@ -149,8 +149,9 @@ fn who_is_granted_something_next_is_later_than_the_deadline_of_a_daemon_that_sta
     first.granted();
     let mut second = b.hold("2", LOCK);
     second.expect("waiting");
+    let alive = first.until("alive");
     let reader = std::thread::spawn(move || {
-        let (mut deadline, mut why) = (0, None);
+        let (mut deadline, mut why) = (alive["deadline_boottime_ns"].as_u64().expect("one"), None);
         while let Some(line) = first.next_line() {
             let event: Value = serde_json::from_str(&line).expect("JSON");
             if event["event"] == "lost" {

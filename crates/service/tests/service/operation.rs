@@ -123,7 +123,7 @@ fn systemd_is_told_how_it_is() {
 fn the_unit_file_is_one() {
     let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/systemd/vorrang.service");
     let text = std::fs::read_to_string(unit).expect("it is there");
-    for line in ["Type=notify-reload", "NoNewPrivileges=yes", "ProtectSystem=strict"] {
+    for line in ["Type=notify", "NoNewPrivileges=yes", "ProtectSystem=strict"] {
         assert!(text.lines().any(|it| it == line), "{line}");
     }
     let folder = Folder::new("unit");

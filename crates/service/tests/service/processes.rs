@@ -64,7 +64,7 @@ fn the_process_group_of_a_client_that_is_gone_is_ended_before_the_next_one_begin
 fn a_client_that_releases_is_asked_nothing_of_its_processes() {
     let folder = Folder::new("released");
     let daemon = Daemon::start(&folder, "s", &[]);
-    let mut child = work("sleep 600");
+    let mut child = work("exec sleep 600");
     for (id, is_taken_back) in [("1", false), ("2", true)] {
         let mut hold = daemon.hold(id, LOCK);
         hold.granted();
@@ -175,7 +175,7 @@ fn the_daemon_ends_what_works_under_a_hold_before_its_lease_is_over() {
 fn a_client_that_is_stopped_keeps_its_hold_if_its_process_group_is_known() {
     let folder = Folder::new("patient");
     let daemon = Daemon::start(&folder, "s", &[]);
-    let mut child = work("sleep 600");
+    let mut child = work("exec sleep 600");
     let mut deaf = daemon.connect();
     deaf.request("PUT", "/v1/holds/deaf", LOCK).expect("taken");
     wait_for("it is held", || {

@@ -1,5 +1,6 @@
 //! Who is let in by a member that is called.
 
+use rustls::HandshakeKind;
 use rustls::version::{TLS12, TLS13};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -9,8 +10,8 @@ use vorrang_net::hello::Refusal;
 use vorrang_net::wire::Frame;
 
 use super::support::{
-    Keys, Running, Shown, bytes, call, config, first_frame, group, hello, places, soon, start,
-    start_plain,
+    Keys, Running, Shown, bytes, call, call_as, caller, config, first_frame, group, hello, places,
+    soon, start, start_plain,
 };
 
 #[tokio::test]
@@ -95,6 +96,39 @@ async fn only_valid_certificates_of_members_on_the_list_are_let_in() {
     stream.write_all(&bytes(&Frame::Hello(hello(2, 0, &peers)))).await.unwrap();
     let answer = first_frame(&mut stream).await.unwrap();
     assert!(matches!(answer, Frame::Hello(_)), "{answer:?}");
+}
+
+/// Certificates are no secret: everybody who connects is shown one.
+#[tokio::test]
+async fn a_certificate_is_worth_nothing_without_its_key() {
+    let keys = Keys::new();
+    let (mut listeners, peers) = places(3).await;
+    let mut node = start(&keys.member(0, &peers), listeners.remove(0), config(0, &peers)).await;
+    let seen = keys.issue(&Holder::member("c"));
+    let key = Keys::new().issue(&Holder::member("c")).key;
+    let stolen = Issued { key, ..seen };
+    let words = ["it has not the key of the certificate that it shows"];
+    let error = refused(&mut node, &peers, Some(&stolen), &words).await;
+    assert!(error.contains("DecryptError"), "{error}");
+}
+
+/// What was judged once is judged again on the next connection.
+#[tokio::test]
+async fn sessions_are_not_resumed() {
+    let keys = Keys::new();
+    let (mut listeners, peers) = places(3).await;
+    let _node = start(&keys.member(0, &peers), listeners.remove(0), config(0, &peers)).await;
+    let right = Shown::from(&keys.issue(&Holder::member("c")));
+    let caller = caller(Some(&right), &TLS13);
+    for _ in 0..3 {
+        let mut stream = call_as(&caller, &peers[0]).await.unwrap();
+        let wrong = hello(2, 1, &peers);
+        stream.write_all(&bytes(&Frame::Hello(wrong))).await.unwrap();
+        let answer = first_frame(&mut stream).await.unwrap();
+        assert!(matches!(answer, Frame::Refuse(Refusal::Target { .. })), "{answer:?}");
+        assert_eq!(stream.get_ref().1.handshake_kind(), Some(HandshakeKind::Full));
+        assert_eq!(stream.get_ref().1.tls13_tickets_received(), 0);
+    }
 }
 
 /// Somebody makes an authority with the name of ours, and a member makes certificates as if it were

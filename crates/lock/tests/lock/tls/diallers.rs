@@ -46,6 +46,11 @@ async fn a_member_says_hello_only_to_the_member_that_it_has_called() {
 async fn a_member_that_calls_does_not_finish_a_handshake_with_a_stranger() {
     let keys = Keys::new();
     let others = Keys::new();
+    // Shown by one who has another key.
+    let seen = keys.issue(&Holder::member("a"));
+    let stolen = Issued { key: others.issue(&Holder::member("a")).key, ..seen };
+    let words = "it has not the key of the certificate that it shows";
+    let stolen = (stolen, words, "DecryptError");
     let cases = [
         (
             others.issue(&Holder::member("a")),
@@ -74,7 +79,7 @@ async fn a_member_that_calls_does_not_finish_a_handshake_with_a_stranger() {
             "UnsupportedCertificate",
         ),
     ];
-    for (shown, words, alert) in cases {
+    for (shown, words, alert) in cases.into_iter().chain([stolen]) {
         let error = called(&keys, &shown, &["waiting for node 0 at 127.0.0.1:", words]).await;
         let error = error.expect_err("it says nothing to a stranger");
         assert!(error.contains(alert), "{error}");

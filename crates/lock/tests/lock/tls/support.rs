@@ -11,6 +11,7 @@ use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::sign::{CertifiedKey, SingleCertAndKey};
 use rustls::{
     ClientConfig, DigitallySignedStruct, DistinguishedName, Error, ServerConfig, SignatureScheme,
     SupportedProtocolVersion,
@@ -250,6 +251,14 @@ pub(super) struct Shown {
     pub(super) key: PrivateKeyDer<'static>,
 }
 
+impl Shown {
+    /// Does not ask whether the two belong together.
+    fn resolver(&self) -> Arc<SingleCertAndKey> {
+        let key = provider().key_provider.load_private_key(self.key.clone_key()).unwrap();
+        Arc::new(CertifiedKey::new(self.chain.clone(), key).into())
+    }
+}
+
 impl From<&Issued> for Shown {
     fn from(issued: &Issued) -> Self {
         let chain = CertificateDer::pem_slice_iter(issued.certificate.as_bytes());
@@ -348,18 +357,27 @@ pub(super) async fn call(
     shown: Option<&Shown>,
     version: Version,
 ) -> std::io::Result<tokio_rustls::client::TlsStream<TcpStream>> {
+    call_as(&caller(shown, version), address).await
+}
+
+/// How a stranger calls. It resumes sessions if it can.
+pub(super) fn caller(shown: Option<&Shown>, version: Version) -> Arc<ClientConfig> {
     let config = ClientConfig::builder_with_provider(provider())
         .with_protocol_versions(&[version])
         .unwrap()
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(Credulous));
-    let config = match shown {
-        Some(Shown { chain, key }) => {
-            config.with_client_auth_cert(chain.clone(), key.clone_key()).unwrap()
-        }
+    Arc::new(match shown {
+        Some(shown) => config.with_client_cert_resolver(shown.resolver()),
         None => config.with_no_client_auth(),
-    };
-    let connector = tokio_rustls::TlsConnector::from(Arc::new(config));
+    })
+}
+
+pub(super) async fn call_as(
+    caller: &Arc<ClientConfig>,
+    address: &str,
+) -> std::io::Result<tokio_rustls::client::TlsStream<TcpStream>> {
+    let connector = tokio_rustls::TlsConnector::from(Arc::clone(caller));
     let stream = TcpStream::connect(address).await?;
     soon("a handshake", connector.connect(ServerName::try_from("x").unwrap(), stream)).await
 }
@@ -375,8 +393,7 @@ pub(super) fn answer(
         .with_protocol_versions(&[version])
         .unwrap()
         .with_client_cert_verifier(Arc::new(Credulous))
-        .with_single_cert(shown.chain.clone(), shown.key.clone_key())
-        .unwrap();
+        .with_cert_resolver(shown.resolver());
     config.alpn_protocols = vec![b"vorrang-member".to_vec(), b"http/1.1".to_vec()];
     let acceptor = tokio_rustls::TlsAcceptor::from(Arc::new(config));
     let (tell, told) = mpsc::unbounded_channel();
