@@ -189,9 +189,8 @@ fn comes_to_something(story: &Story) -> bool {
 
 /// Of every event whether it is a timer after which its node did nothing that is seen.
 fn idle_timers(story: &Story) -> Vec<bool> {
-    let acts = |it: &&Event| {
-        matches!(it.what, What::Sent { .. } | What::Said { .. } | What::Remark(_))
-    };
+    let acts =
+        |it: &&Event| matches!(it.what, What::Sent { .. } | What::Said { .. } | What::Remark(_));
     let moments: HashSet<(usize, u64)> =
         story.events.iter().filter(acts).map(|it| (it.node, it.at)).collect();
     let is_idle =
@@ -289,7 +288,8 @@ mod tests {
         story.events.retain(is_beat);
         assert_eq!(Excerpt::usual(&story), Excerpt::default());
         let mut says = |mark| {
-            let what = What::Said { text: "x".to_owned(), is_command: false, look: Look::mark(mark) };
+            let what =
+                What::Said { text: "x".to_owned(), is_command: false, look: Look::mark(mark) };
             story.events.push(Event { at: 9, node: 1, what, state: None });
             Excerpt::usual(&story).hidden
         };

@@ -84,7 +84,8 @@ impl Quiet {
     pub(crate) fn in_words(all: &[Self], story: &Story) -> Vec<String> {
         let times = |has_faults: bool| {
             let some = all.iter().filter(|it| it.has_faults == has_faults);
-            let time = |it: &Self| format!("from {} to {}", story.when(it.from), story.when(it.until));
+            let time =
+                |it: &Self| format!("from {} to {}", story.when(it.from), story.when(it.until));
             let times: Vec<String> = some.map(time).collect();
             (!times.is_empty()).then(|| times.join(", "))
         };
@@ -128,8 +129,7 @@ impl Busy {
     /// What can be left out of a row; its end belongs to the next, unless there is none.
     fn quiet(&self, from: u64, until: u64, is_last: bool) -> Option<Quiet> {
         let first = self.all.partition_point(|&it| it < from);
-        let is_busy =
-            self.all.get(first).is_some_and(|&it| it < until || is_last && it == until);
+        let is_busy = self.all.get(first).is_some_and(|&it| it < until || is_last && it == until);
         let has_faults = is_busy && self.last < from;
         (!is_busy || has_faults).then_some(Quiet { from, until, has_faults })
     }

@@ -45,7 +45,8 @@ pub fn text(story: &Story, columns: usize, paint: &dyn Fn(Paint, &str) -> String
             PieceKind::Value | PieceKind::NewValue => text.to_owned(),
         });
     }
-    let explained = story.explained(|it| story.has(it)).into_iter().map(|it| (it.to_owned(), false));
+    let explained =
+        story.explained(|it| story.has(it)).into_iter().map(|it| (it.to_owned(), false));
     for (sentence, is_bad) in captions::of(story, &chart).into_iter().chain(explained) {
         out.push('\n');
         for line in folded(&sentence, columns) {

@@ -104,7 +104,14 @@ impl Step {
                     .map_err(|failure| failure.in_file(path))?
             }
             (Some(name), None) => {
-                let about = lookup::algorithm(name)?.algorithm.about();
+                let entry =
+                    lookup::algorithm(name).map_err(|failure| match golden::find(name) {
+                        Some(_) => Failure::usage(format!(
+                            "{name} is a golden run: vorrang step --script {name} plays it"
+                        )),
+                        None => failure,
+                    })?;
+                let about = entry.algorithm.about();
                 self.args.check_fit(&[&about])?;
                 let StepArgs { nodes, order, flaw, reliable, setup } = given;
                 let reliable = reliable.then_some(Channels::Correct);

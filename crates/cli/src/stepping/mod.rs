@@ -20,6 +20,7 @@ use vorrang_algorithms::card::Order;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::golden;
 use vorrang_experiment::lookup;
+use vorrang_experiment::names::nearest;
 use vorrang_experiment::options::OrderKind;
 use vorrang_experiment::options::check::CheckArgs;
 use vorrang_experiment::problem::Staged;
@@ -108,8 +109,23 @@ pub(crate) fn read_script(path: &Path) -> Result<String, Failure> {
     if let Some(text) = golden {
         return Ok(text.to_owned());
     }
-    fs::read_to_string(path)
-        .map_err(|why| Failure::World(format!("cannot read '{}': {why}", path.display())))
+    let typed = path.display().to_string();
+    if path.exists() || path.to_str().is_none() {
+        return fs::read_to_string(path)
+            .map_err(|why| Failure::World(format!("cannot read '{typed}': {why}")));
+    }
+    let names: Vec<String> = golden::RUNS.iter().map(|run| run.0.replace('_', "-")).collect();
+    let hint = match nearest(&typed, names.iter().map(String::as_str)) {
+        Some(nearest) => format!("; did you mean '{nearest}'?"),
+        None => String::new(),
+    };
+    Err(Failure::neither(
+        &typed,
+        format!(
+            "'{typed}' is neither a file nor a golden run{hint}\n  vorrang step --list names the \
+             golden runs"
+        ),
+    ))
 }
 
 impl Session {

@@ -31,7 +31,7 @@ fn a_sweep_is_plotted_with_what_the_theory_says() {
     refused(&["plot", &csv, "--ylim", "5", "-o", &svg], "'5' is not a range");
     refused(
         &["plot", &csv, "--where", "nodes=4", "-o", &svg],
-        "leaves no points: nodes is 13, 3, 7",
+        "leaves no points: nodes is 3, 7, 13",
     );
     refused(&["plot", &csv, "--log", "y", "--ylim", "0..9", "-o", &svg], "nothing at or below 0");
     refused(&["plot", &csv], "--output <FILE>");
