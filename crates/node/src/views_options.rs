@@ -13,6 +13,7 @@ use vorrang_experiment::failure::Failure;
 use vorrang_experiment::values::WallTime;
 #[cfg(feature = "clap")]
 use vorrang_experiment::values::whole;
+#[cfg(feature = "clap")]
 use vorrang_net::MAX_ROOM;
 
 /// The default of the largest number of members.

@@ -152,9 +152,8 @@ fn draw(line: &str, run: &Recording) -> Result<String, Failure> {
 /// The golden runs, with their algorithms and what they show.
 fn list() -> String {
     let mut rows = vec![["RUN", "ALGORITHM", "WHAT IT SHOWS"].map(str::to_owned).to_vec()];
-    for (name, text) in golden::RUNS {
-        let algorithm = text.split_whitespace().next().unwrap_or_default().to_owned();
-        rows.push(vec![name.replace('_', "-"), algorithm, golden::about(text)]);
+    for run in golden::RUNS {
+        rows.push(vec![run.typed(), run.algorithm().to_owned(), run.shows.to_owned()]);
     }
     table(&rows)
 }

@@ -18,7 +18,7 @@ use std::path::Path;
 
 use vorrang_algorithms::card::Order;
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::golden;
+use vorrang_experiment::golden::{self, Golden};
 use vorrang_experiment::lookup;
 use vorrang_experiment::names::nearest;
 use vorrang_experiment::options::OrderKind;
@@ -106,15 +106,15 @@ impl From<&str> for Problem {
 /// The text of a script: a file, or a golden run by its name.
 pub(crate) fn read_script(path: &Path) -> Result<String, Failure> {
     let golden = path.to_str().and_then(golden::find).filter(|_| !path.exists());
-    if let Some(text) = golden {
-        return Ok(text.to_owned());
+    if let Some(run) = golden {
+        return Ok(run.text.to_owned());
     }
     let typed = path.display().to_string();
     if path.exists() || path.to_str().is_none() {
         return fs::read_to_string(path)
             .map_err(|why| Failure::World(format!("cannot read '{typed}': {why}")));
     }
-    let names: Vec<String> = golden::RUNS.iter().map(|run| run.0.replace('_', "-")).collect();
+    let names: Vec<String> = golden::RUNS.iter().map(Golden::typed).collect();
     let hint = match nearest(&typed, names.iter().map(String::as_str)) {
         Some(nearest) => format!("; did you mean '{nearest}'?"),
         None => String::new(),

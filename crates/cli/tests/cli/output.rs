@@ -227,6 +227,12 @@ fn a_check_says_what_was_asked_and_what_every_step_did() {
 }
 
 #[test]
+fn the_version_is_that_of_the_program() {
+    let expected = format!("vorrang {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(run(&["--version"]), (0, expected, String::new()));
+}
+
+#[test]
 fn the_terms_are_explained_and_names_are_listed() {
     let (code, out, _) = run(&["explain", "terms"]);
     assert_eq!(code, 0);
