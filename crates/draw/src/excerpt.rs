@@ -55,9 +55,8 @@ impl Excerpt {
         let hidden = if drown { story.beats.clone() } else { Vec::new() };
         let idle = idle_timers(story).into_iter().filter(|it| *it).count();
         // A step of a counterexample is there because it matters.
-        let hides_idle_timers = idle > FEW
-            && idle * DROWN >= story.events.len()
-            && story.clock == Clock::Nanoseconds;
+        let hides_idle_timers =
+            idle > FEW && idle * DROWN >= story.events.len() && story.clock == Clock::Nanoseconds;
         Self { hidden, hides_idle_timers, ..Self::default() }
     }
 
@@ -67,7 +66,7 @@ impl Excerpt {
             return story;
         }
         let waits = waiting(&story, &Chart::of(&story)).unwrap_or_default();
-        let remarks = self.remarks(&story);
+        let (remarks, end) = (self.remarks(&story), story.end());
         let shown = self.shown(&story);
         let Story { events, stamps, lanes, .. } = story;
         let place: HashMap<usize, usize> = match &self.nodes[..] {
@@ -79,12 +78,18 @@ impl Excerpt {
         let keep = |(it, event): (Event, bool)| {
             event.then_some(it).and_then(|it| at_another_place(it, &place))
         };
+        // Where no message is left to be seen, time is all that there is.
+        let is_message = |it: &Event| matches!(it.what, What::Sent { .. } | What::Got { .. });
+        let has_message =
+            events.iter().zip(&shown).any(|(it, is_shown)| *is_shown && is_message(it));
+        let until = (!has_message && self.between.is_none()).then_some(end);
         let stamps = stamps.into_iter().zip(&shown).filter(|it| *it.1).map(|it| it.0).collect();
         Story {
             events: events.into_iter().zip(shown.iter().copied()).filter_map(keep).collect(),
             stamps,
             lanes: order.into_iter().map(|node| lanes[node].clone()).collect(),
             waits: Some(waits),
+            until,
             remarks: [story.remarks, remarks].concat(),
             ..story
         }
@@ -304,6 +309,11 @@ mod tests {
         };
         assert_eq!(says(Mark::Warns("suspects")), [""; 0]);
         assert_eq!(says(Mark::Star("leads")), ["BEAT"]);
+        let end = story.end();
+        story.events.iter_mut().filter(|it| it.at == 9).for_each(|it| it.at = 0);
+        let part = Excerpt::usual(&story).of(story);
+        assert!(part.events.iter().all(|it| it.at == 0) && part.end() < end, "{part:?}");
+        assert_eq!(part.end(), 3, "as long as there were heartbeats");
     }
 
     #[test]

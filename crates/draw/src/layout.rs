@@ -75,7 +75,7 @@ pub(crate) struct Rows {
 pub(crate) struct Quiet {
     from: u64,
     until: u64,
-    /// Whether there are faults, after all else is over.
+    /// Whether there are faults all the same.
     has_faults: bool,
 }
 
@@ -90,48 +90,47 @@ impl Quiet {
             (!times.is_empty()).then(|| times.join(", "))
         };
         let nothing = times(false).map(|it| format!("Not drawn: nothing happens {it}."));
-        let faults = times(true).map(|it| {
-            format!("Not drawn: what goes wrong {it}, when nothing else happens any more.")
-        });
+        let faults = times(true)
+            .map(|it| format!("Not drawn: what goes wrong {it}, when nothing else happens."));
         nothing.into_iter().chain(faults).collect()
     }
 }
 
-/// When something happens: anything, and what is no fault.
+/// When something happens, in order.
 struct Busy {
+    /// Anything.
     all: Vec<u64>,
+    /// What nodes do, and that they crash and come back.
+    seen: Vec<u64>,
+    /// When the last thing happens that is no fault.
     last: u64,
 }
 
 impl Busy {
     fn of(story: &Story) -> Self {
-        let mut all: Vec<u64> = story.events.iter().map(|it| it.at).collect();
+        let is_outage = |what: &What| matches!(what, What::Crash | What::Restart);
+        let lasts = |what: &What| matches!(what, What::Pause | What::Resume | What::Network { .. });
         let wrong = story.wrong.as_ref().and_then(|it| it.at);
-        all.extend(wrong);
-        all.sort_unstable();
-        let is_fault = |what: &What| match what {
-            What::Crash | What::Restart | What::Pause | What::Resume | What::Network { .. } => true,
-            What::Said { .. }
-            | What::Sent { .. }
-            | What::Got { .. }
-            | What::Timer(_)
-            | What::Choice(_)
-            | What::Lost { .. }
-            | What::Doubled { .. }
-            | What::Remark(_) => false,
+        let when = |is_it: &dyn Fn(&What) -> bool| {
+            let events = story.events.iter().filter(|it| is_it(&it.what)).map(|it| it.at);
+            let mut all: Vec<u64> = events.chain(wrong).collect();
+            all.sort_unstable();
+            all
         };
-        let others = story.events.iter().filter(|it| !is_fault(&it.what)).map(|it| it.at);
         // A picture of faults alone shows them.
-        let last = others.chain(wrong).max().unwrap_or(u64::MAX);
-        Self { all, last }
+        let others = when(&|what| !is_outage(what) && !lasts(what));
+        let last = others.last().copied().unwrap_or(u64::MAX);
+        Self { all: when(&|_| true), seen: when(&|what| !lasts(what)), last }
     }
 
     /// What can be left out of a row; its end belongs to the next, unless there is none.
     fn quiet(&self, from: u64, until: u64, is_last: bool) -> Option<Quiet> {
-        let first = self.all.partition_point(|&it| it < from);
-        let is_busy = self.all.get(first).is_some_and(|&it| it < until || is_last && it == until);
-        let has_faults = is_busy && self.last < from;
-        (!is_busy || has_faults).then_some(Quiet { from, until, has_faults })
+        let is_in = |all: &[u64]| {
+            let first = all.get(all.partition_point(|&it| it < from));
+            first.is_some_and(|&it| it < until || is_last && it == until)
+        };
+        let is_seen = is_in(&self.seen) && self.last >= from;
+        (!is_seen).then(|| Quiet { from, until, has_faults: is_in(&self.all) })
     }
 }
 

@@ -679,10 +679,18 @@ mod tests {
         add(end + 120_000_000, What::Crash);
         let drawn = svg(&long, &Options::default());
         assert_eq!(rows(&drawn), 2, "{drawn}");
-        assert!(drawn.contains("when nothing else happens any more"), "{drawn}");
+        assert!(drawn.contains("when nothing else happens."), "{drawn}");
+        // So are pauses between, and a crash is shown.
+        long.events.push(Event { at: 60_000_000, node: 1, what: What::Pause, state: None });
+        assert_eq!(rows(&svg(&long, &Options::default())), 2);
+        long.events.push(Event { at: 60_000_000, node: 1, what: What::Crash, state: None });
+        assert_eq!(rows(&svg(&long, &Options::default())), 3);
+        for _ in 0..2 {
+            long.events.pop();
+        }
         // A violation is something that happens.
         long.wrong = Some(Wrong { at: Some(end + 120_000_000), what: "stuck".to_owned() });
-        assert_eq!(rows(&svg(&long, &Options::default())), 4);
+        assert_eq!(rows(&svg(&long, &Options::default())), 3);
     }
 
     #[test]

@@ -29,6 +29,8 @@ pub struct Story {
     pub stamps: Vec<String>,
     /// The kinds of messages that only say that their sender is up.
     pub beats: Vec<String>,
+    /// How long it lasts at least, though nothing that is shown happens so late.
+    pub until: Option<u64>,
     /// Which node waits for which in the end, if the messages from which it can be seen are no
     /// longer all there.
     pub waits: Option<String>,
@@ -232,7 +234,7 @@ impl Look {
 impl Story {
     /// When the last thing happened.
     pub fn end(&self) -> u64 {
-        let last = self.events.iter().map(|event| event.at).max().unwrap_or(0);
+        let last = self.events.iter().map(|event| event.at).max().max(self.until).unwrap_or(0);
         last.max(self.wrong.as_ref().and_then(|wrong| wrong.at).unwrap_or(0))
     }
 

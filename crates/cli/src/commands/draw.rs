@@ -40,7 +40,7 @@ use crate::search_progress::SearchProgress;
 /// losses, partitions, pauses and the path of a token are shown; the caption says what went wrong,
 /// and which node waited for which. A run that is wider than a screen goes on below, up to 12 rows
 /// or some 6000 pixels down; --from and --to show another part of it. Beyond 20 nodes messages have
-/// colours and no names. `draw run` makes 10 entries or multicasts, or 6 heartbeats of failure
+/// colours and no names. `draw run` makes 10 entries or multicasts, or 4 heartbeats of failure
 /// detection, unless it is told how many or how long.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
@@ -421,7 +421,8 @@ impl Inline {
         if about.problem == "detection" && !self.options.has("for") {
             let args = &mut self.options.args;
             let beat = args.setup.setup(&about, args.common.nodes)?.beat;
-            args.lasting.lasting = Some(beat * DRAWN_BEATS);
+            // None is under way at the end.
+            args.lasting.lasting = Some(beat * DRAWN_BEATS - beat / 2);
         }
         record(&*run_of(entry, &self.options)?, self.net)
     }
@@ -432,7 +433,7 @@ const DRAWN: u64 = 10;
 
 /// For so many heartbeats failure detection is drawn, and longer where faults take longer to be
 /// noticed.
-const DRAWN_BEATS: u32 = 6;
+const DRAWN_BEATS: u32 = 4;
 
 /// Makes a run, and hands back what was recorded of it.
 pub(crate) fn record(run: &dyn Run, net: bool) -> Result<Recording, Failure> {

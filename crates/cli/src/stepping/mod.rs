@@ -110,22 +110,24 @@ pub(crate) fn read_script(path: &Path) -> Result<String, Failure> {
         return Ok(run.text.to_owned());
     }
     let typed = path.display().to_string();
-    if path.exists() || path.to_str().is_none() {
-        return fs::read_to_string(path)
-            .map_err(|why| Failure::World(format!("cannot read '{typed}': {why}")));
-    }
+    let why = match fs::read_to_string(path) {
+        Ok(text) => return Ok(text),
+        Err(why) => Failure::World(format!("cannot read '{typed}': {why}")),
+    };
     let names: Vec<String> = golden::RUNS.iter().map(Golden::typed).collect();
     let hint = match nearest(&typed, names.iter().map(String::as_str)) {
         Some(nearest) => format!("; did you mean '{nearest}'?"),
         None => String::new(),
     };
-    Err(Failure::neither(
+    let neither = Failure::neither(
         &typed,
         format!(
             "'{typed}' is neither a file nor a golden run{hint}\n  vorrang step --list names the \
              golden runs"
         ),
-    ))
+    );
+    let is_word = !path.exists() && matches!(neither, Failure::Usage(_));
+    Err(if is_word { neither } else { why })
 }
 
 impl Session {

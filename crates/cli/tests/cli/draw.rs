@@ -216,10 +216,11 @@ fn runs_that_never_end_are_drawn_for_as_long_as_is_seen() {
     let folder = Folder::new("draw-lasting");
     let rows = |svg: &str| svg.matches(">node 1<").count();
     let (svg, _) = drawn_run(&folder, &["heartbeat"]);
-    assert!(svg.contains("--for 30ms") && svg.contains(">HEARTBEAT<"), "{svg}");
+    assert!(svg.contains("--for 17500us") && svg.contains(">HEARTBEAT<"), "{svg}");
+    assert!(!svg.contains("under way"), "{svg}");
     assert_eq!(rows(&svg), 1, "{svg}");
     let (svg, _) = drawn_run(&folder, &["heartbeat", "--beat", "20ms"]);
-    assert!(svg.contains("--for 120ms"), "{svg}");
+    assert!(svg.contains("--for 70ms"), "{svg}");
     // It lasts until a crash is noticed, or for as long as it is told to.
     let (svg, _) = drawn_run(&folder, &["heartbeat", "--nodes", "3", "--crash", "2@90ms"]);
     assert!(svg.contains("suspects"), "{svg}");
@@ -229,6 +230,7 @@ fn runs_that_never_end_are_drawn_for_as_long_as_is_seen() {
     let (svg, _) = drawn_run(&folder, &["view-leader"]);
     assert!(!svg.contains(">STATUS<") && svg.contains("leads"), "{svg}");
     assert!(rows(&svg) <= 2, "{}", rows(&svg));
+    assert!(svg.contains(">120 ms<") && !svg.contains(" ns<"), "{svg}");
 }
 
 #[test]
@@ -237,7 +239,9 @@ fn rows_without_anything_are_left_out() {
     let rows = |svg: &str| svg.matches(">node 1<").count();
     let harsh = ["ricart-agrawala", "--nodes", "5", "--random-faults", "harsh"];
     let (svg, aside) = drawn_run(&folder, &harsh);
-    assert!(rows(&svg) <= 2 && svg.contains("Not drawn: "), "{}", rows(&svg));
+    assert!(rows(&svg) <= 7, "{}", rows(&svg));
+    assert!(svg.contains("Not drawn: nothing happens from "), "{svg}");
+    assert!(svg.contains("Not drawn: what goes wrong from "), "{svg}");
     assert!(!aside.contains("The picture ends"), "{aside}");
     let back = ["--crash", "1@5ms", "--restart", "1@60ms"];
     let (svg, _) =
