@@ -450,10 +450,8 @@ impl Question {
         let entry = lookup::algorithm(&self.algorithm)?;
         let args = &self.args.args;
         if args.flaw.as_deref() == Some("list") {
-            return Err(Failure::usage(format!(
-                "--flaw list draws nothing: vorrang check {} --flaw list names the mistakes",
-                entry.algorithm.about().name
-            )));
+            let line = format!("vorrang check {} --flaw list", self.algorithm);
+            return Err(Failure::usage(format!("--flaw list draws nothing: {line} names flaws")));
         }
         self.args.check_fit(&[&entry.algorithm.about()])?;
         let query = lookup::subject(entry, args)?.question(args)?;

@@ -338,7 +338,7 @@ fn what_cannot_be_drawn_is_said() {
     };
     refused(&["check", "ricart-agrawala"], 1, "there is nothing to draw");
     let list = ["check", "ricart-agrawala", "--flaw", "list"];
-    refused(&list, 2, "vorrang check ricart-agrawala --flaw list names the mistakes");
+    refused(&list, 2, "vorrang check ricart-agrawala --flaw list names flaws");
     refused(&["check", "maekawa-basic", "-o", "x.bmp"], 2, "nothing is known by that ending");
     refused(&["check", "maekawa-basic", "--view", "tree"], 2, "there is no tree");
     refused(&["quorum", "plane", "--nodes", "13", "--of", "13"], 2, "there is no node 13");
