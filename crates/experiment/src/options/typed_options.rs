@@ -44,45 +44,47 @@ impl<A: Args> FromArgMatches for ExplicitArgs<A> {
     }
 }
 
-/// Refuses options that none of these algorithms has, in a sentence.
-pub(super) fn check_typed<A>(given: &ExplicitArgs<A>, abouts: &[&About]) -> Result<(), Failure> {
-    let who = match abouts {
-        [one] => one.name.to_owned(),
-        _ => "none of the algorithms".to_owned(),
-    };
-    for option in given.typed() {
-        let flag = option.replace('_', "-");
-        if let Some(parameter) = Parameter::ALL.into_iter().find(|it| it.name() == option) {
-            let on_views = given.has("on_views");
-            let fits = |about: &&About| {
-                let takes = about.takes;
-                let takes = if on_views { views::takes(takes) } else { takes };
-                takes.contains(&parameter)
-            };
-            if !abouts.iter().any(fits) {
-                let takers = takers(parameter);
-                let others = match takers[..] {
-                    [] => "; nor does any other algorithm".to_owned(),
-                    [taker] => format!("; {taker} does"),
-                    _ => format!("; {} do", takers.join(", ")),
+impl<A> ExplicitArgs<A> {
+    /// Refuses options that none of these algorithms has, in a sentence.
+    pub fn check_fit(&self, abouts: &[&About]) -> Result<(), Failure> {
+        let who = match abouts {
+            [one] => one.name.to_owned(),
+            _ => "none of the algorithms".to_owned(),
+        };
+        for option in self.typed() {
+            let flag = option.replace('_', "-");
+            if let Some(parameter) = Parameter::ALL.into_iter().find(|it| it.name() == option) {
+                let on_views = self.has("on_views");
+                let fits = |about: &&About| {
+                    let takes = about.takes;
+                    let takes = if on_views { views::takes(takes) } else { takes };
+                    takes.contains(&parameter)
                 };
-                let verb = if abouts.len() == 1 { "does not take" } else { "takes" };
-                return Err(Failure::usage(format!("{who} {verb} --{flag}{others}")));
+                if !abouts.iter().any(fits) {
+                    let takers = takers(parameter);
+                    let others = match takers[..] {
+                        [] => "; nor does any other algorithm".to_owned(),
+                        [taker] => format!("; {taker} does"),
+                        _ => format!("; {} do", takers.join(", ")),
+                    };
+                    let verb = if abouts.len() == 1 { "does not take" } else { "takes" };
+                    return Err(Failure::usage(format!("{who} {verb} --{flag}{others}")));
+                }
+                continue;
             }
-            continue;
+            let owners: Vec<_> = problem_options().into_iter().filter(|it| it.2(option)).collect();
+            let is_owned = |about: &&About| owners.iter().any(|(name, ..)| *name == about.problem);
+            if !owners.is_empty() && !abouts.iter().any(is_owned) {
+                let titles: Vec<&str> = owners.iter().map(|(_, title, _)| *title).collect();
+                let title = titles.join(" and ");
+                let solves = abouts.first().map_or("", |about| about.solves);
+                return Err(Failure::usage(format!(
+                    "--{flag} is an option of {title}; {who} solves {solves}"
+                )));
+            }
         }
-        let owners: Vec<_> = problem_options().into_iter().filter(|it| it.2(option)).collect();
-        let is_owned = |about: &&About| owners.iter().any(|(name, ..)| *name == about.problem);
-        if !owners.is_empty() && !abouts.iter().any(is_owned) {
-            let titles: Vec<&str> = owners.iter().map(|(_, title, _)| *title).collect();
-            let title = titles.join(" and ");
-            let solves = abouts.first().map_or("", |about| about.solves);
-            return Err(Failure::usage(format!(
-                "--{flag} is an option of {title}; {who} solves {solves}"
-            )));
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 type Has = fn(&str) -> bool;
