@@ -13,8 +13,10 @@ use vorrang_protocol::parse_duration_ns;
 #[derive(Clone, Debug, clap::Args)]
 #[command(next_help_heading = "Part of a run")]
 pub(crate) struct Part {
-    /// Kinds of messages that are not shown, as in STATUS,RECEIPT; none for all to be shown
-    /// [default: heartbeats, where they are a quarter of all or more]
+    /// Kinds of messages that are not shown, as in STATUS,RECEIPT; none for all to be shown. What
+    /// drowns the rest is not shown either, unless it is asked for with --only: heartbeats that are
+    /// a quarter of all messages or more, and timers after which nothing is sent or told, if they
+    /// are a quarter of all that happens
     #[arg(long, value_name = "KINDS", value_delimiter = ',', global = true)]
     hide: Vec<String>,
     /// From when on: a time, as in 20ms, or a step of a counterexample, as in 3
@@ -104,7 +106,36 @@ impl FromStr for Nodes {
     }
 }
 
+/// For all kinds of messages to be shown.
+const NONE: &str = "none";
+
 impl Part {
+    /// Which kinds of messages are shown: what is said comes to what is usual.
+    fn kinds_shown(&self, only: &[String], story: &Story) -> Result<Excerpt, Failure> {
+        if only.iter().any(|it| it == NONE) {
+            return Err(Failure::usage(
+                "--only none would show no message: leave out --only, or name the kinds to show",
+            ));
+        }
+        let shows_all = self.hide.iter().any(|it| it == NONE);
+        if shows_all && let Some(other) = self.hide.iter().find(|it| *it != NONE) {
+            return Err(Failure::usage(format!(
+                "--hide none,{other}: none is for all to be shown, so it stands alone"
+            )));
+        }
+        if shows_all {
+            return Ok(Excerpt { only: only.to_vec(), ..Excerpt::default() });
+        }
+        let mut excerpt = Excerpt::usual(story);
+        if !only.is_empty() {
+            // Heartbeats that are asked for are shown.
+            excerpt.hidden.clear();
+        }
+        excerpt.hidden.extend(self.hide.iter().cloned());
+        excerpt.only.extend_from_slice(only);
+        Ok(excerpt)
+    }
+
     /// What is shown, from when and to when; events outside are left out, if that is wanted.
     pub(crate) fn of(
         &self,
@@ -125,18 +156,13 @@ impl Part {
             let (from, to) = (story.when(from), story.when(to));
             return Err(Failure::usage(format!("--to {to} is not after --from {from}")));
         }
-        let mut excerpt = if self.hide.is_empty() && only.is_empty() {
-            Excerpt::usual(story)
-        } else {
-            let hidden = self.hide.iter().filter(|it| *it != "none").cloned().collect();
-            Excerpt { hidden, only: only.clone(), ..Excerpt::default() }
-        };
+        let mut excerpt = self.kinds_shown(only, story)?;
         let known = kinds(story);
         for (option, kind) in
             self.hide.iter().map(|it| ("--hide", it)).chain(only.iter().map(|it| ("--only", it)))
         {
             let is_it = |name: &str| name.eq_ignore_ascii_case(kind);
-            if kind != "none" && !known.iter().any(|it| is_it(it.0)) {
+            if kind != NONE && !known.iter().any(|it| is_it(it.0)) {
                 let what = format!("kind of messages in this run for {option}");
                 return Err(unknown(&what, kind, known.iter().map(|it| it.0)));
             }

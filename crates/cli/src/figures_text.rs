@@ -140,3 +140,19 @@ pub(crate) fn show(estimate: Option<Estimate>) -> String {
         Some(Estimate { mean, .. }) => number(mean),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_mark_is_explained_where_it_occurs_and_nowhere_else() {
+        assert_eq!(legend("lamport 6"), "");
+        for mark in ['✓', '○', '✗', '±'] {
+            let said = legend(&format!("lamport 6 {mark}"));
+            assert!(said.starts_with(mark) && said.matches("   ").count() == 0, "{said}");
+        }
+        let both = legend("1 ✓ 2 ✗");
+        assert_eq!(both, "✓ as the theory predicts   ✗ not as predicted\n");
+    }
+}

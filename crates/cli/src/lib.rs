@@ -37,7 +37,7 @@ use crate::exit::EXIT_CODES;
 /// Every algorithm is one state machine without input or output; each command drives the same
 /// machine in another way.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "vorrang", version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = format!(
     "{}\nStart with:\n  vorrang list\n  vorrang run ricart-agrawala\n\n{EXIT_CODES}",
     commands::service::help()

@@ -20,10 +20,18 @@ pub(crate) fn legend(rows: &[Row]) -> String {
         fine    safe, and every live node that asked was served, wherever the fault was\n\
         stuck   safe, but in some run a live node waits for ever\n\
         unsafe  in some run a safety property was violated\n\
-        –       there is no such fault\n\
-        *       kinds of messages were not tried, see below\n\n\
-        LOSE, DUPLICATE and REORDER concern one message. Under the other headings one node crashes"
-        .to_owned();
+    "
+    .to_owned();
+    // Signs are explained where they occur.
+    let cells = cells(&rows.iter().collect::<Vec<_>>(), false).concat();
+    if cells.iter().any(|it| it == "–") {
+        text += "–       there is no such fault\n";
+    }
+    if cells.iter().any(|it| it.ends_with('*')) {
+        text += "*       kinds of messages were not tried, see below\n";
+    }
+    text += "\nLOSE, DUPLICATE and REORDER concern one message. Under the other headings one node \
+             crashes";
     if has(Role::Coordinator) {
         text += ", which is idle, waits, is inside, or (COORD.) is the coordinator or has the \
                  token and is not inside. ON VIEWS any node crashes where the algorithm runs \
@@ -135,13 +143,16 @@ pub(crate) fn summary(rows: &[Row], under: &Conditions) -> String {
     format!(
         "{} nodes{layer}, {seeds}: {} {many} without a fault, and {} with one fault each: every \
          message of those lost, duplicated and reordered, and every node crashed between any two \
-         events (at most {} times of a kind in a run, evenly spread); kinds of messages that \
+         events ({} of a kind in a run, evenly spread); kinds of messages that \
          are sent only after a crash, in runs with one. The table shows the worst; fine is no \
          proof.\n",
         under.nodes,
         grouped(runs as u64),
         grouped(tries),
-        under.most
+        match under.most as u64 {
+            1 => "at most once".to_owned(),
+            most => format!("at most {} times", grouped(most)),
+        }
     )
 }
 

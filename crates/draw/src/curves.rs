@@ -8,8 +8,18 @@ use crate::style::SERIES;
 use crate::svg::{Num, Svg, escaped};
 use crate::words::number;
 
+/// So many shapes there are of markers.
+const SHAPES: usize = 6;
+
+/// So many styles can be told apart: beyond the first six, the same shapes are hollow.
+pub const STYLES: usize = 2 * SHAPES;
+
+pub(crate) const fn is_hollow(style: usize) -> bool {
+    style % STYLES >= SHAPES
+}
+
 /// How styles are dashed.
-const DASHES: [&str; 6] = ["", "6 4", "2 3", "9 3 2 3", "12 5", "4 2"];
+const DASHES: [&str; SHAPES] = ["", "6 4", "2 3", "9 3 2 3", "12 5", "4 2"];
 
 /// A line through what was measured leads the eye where the theory does not predict it all along.
 pub(crate) fn line(svg: &mut Svg, series: &Series, scales: &Scales) {
@@ -43,8 +53,9 @@ pub(crate) fn points(svg: &mut Svg, series: &Series, scales: &Scales) {
         }
         let error = error.map_or_else(String::new, |it| format!(" ± {}", number(it)));
         let title = format!("{}: {} at {}{error}", series.name, number(point.y), number(point.x));
+        let class = if is_hollow(series.style) { "mh qo" } else { "mk q" };
         svg.put(format_args!(
-            "<g class=\"mk q{colour}\">{}<title>{}</title></g>",
+            "<g class=\"{class}{colour}\">{}<title>{}</title></g>",
             marker(series.style, (cx, cy)),
             escaped(&title)
         ));
@@ -185,7 +196,7 @@ pub(crate) fn dashed(style: usize) -> String {
 /// The shape of a style.
 pub(crate) fn marker(style: usize, (x, y): (f64, f64)) -> String {
     let (nx, ny) = (Num(x), Num(y));
-    match style % 6 {
+    match style % SHAPES {
         0 => format!("<circle cx=\"{nx}\" cy=\"{ny}\" r=\"3.8\"/>"),
         1 => format!(
             "<rect x=\"{}\" y=\"{}\" width=\"7\" height=\"7\"/>",

@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use crate::captions::waiting;
 use crate::chart::Chart;
-use crate::story::{Event, Story, What};
+use crate::story::{Clock, Event, Mark, Story, What};
+use crate::words::grouped;
 
 /// Which part of a run is shown.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -13,6 +14,8 @@ pub struct Excerpt {
     pub only: Vec<String>,
     /// Those that are not.
     pub hidden: Vec<String>,
+    /// Whether timers after which nothing was sent, asked or told are not shown either.
+    pub hides_idle_timers: bool,
     /// The nodes that are shown; all if there are none here.
     pub nodes: Vec<usize>,
     /// From when to when, for those who list events; a diagram is told by its own options.
@@ -33,18 +36,28 @@ pub fn kinds(story: &Story) -> Vec<(&str, usize)> {
     kinds
 }
 
-/// One message in so many is a heartbeat where these drown the rest.
+/// One message in so many is a heartbeat where these drown the rest; one event in so many is a timer
+/// of which nothing comes.
 const DROWN: usize = 4;
 
+/// So many timers hide nothing.
+const FEW: usize = 12;
+
 impl Excerpt {
-    /// What is shown if nobody says anything: no heartbeats, where they drown the rest.
+    /// What is shown if nobody says anything: no heartbeats where they drown the rest, i.e. other
+    /// messages or what nodes come to, and no timers of which nothing comes where these do.
     pub fn usual(story: &Story) -> Self {
         let kinds = kinds(story);
         let is_beat = |it: &&(&str, usize)| story.beats.iter().any(|beat| *beat == it.0);
         let all: usize = kinds.iter().map(|it| it.1).sum();
         let beats: usize = kinds.iter().filter(is_beat).map(|it| it.1).sum();
-        let drown = beats < all && beats * DROWN >= all;
-        Self { hidden: if drown { story.beats.clone() } else { Vec::new() }, ..Self::default() }
+        let drown = beats * DROWN >= all && (beats < all || all > 0 && comes_to_something(story));
+        let hidden = if drown { story.beats.clone() } else { Vec::new() };
+        let idle = idle_timers(story).into_iter().filter(|it| *it).count();
+        // A step of a counterexample is there because it matters.
+        let hides_idle_timers =
+            idle > FEW && idle * DROWN >= story.events.len() && story.clock == Clock::Nanoseconds;
+        Self { hidden, hides_idle_timers, ..Self::default() }
     }
 
     /// The part of a run, with a remark on what is not shown.
@@ -53,7 +66,7 @@ impl Excerpt {
             return story;
         }
         let waits = waiting(&story, &Chart::of(&story)).unwrap_or_default();
-        let remarks = self.remarks(&story);
+        let (remarks, end) = (self.remarks(&story), story.end());
         let shown = self.shown(&story);
         let Story { events, stamps, lanes, .. } = story;
         let place: HashMap<usize, usize> = match &self.nodes[..] {
@@ -65,12 +78,18 @@ impl Excerpt {
         let keep = |(it, event): (Event, bool)| {
             event.then_some(it).and_then(|it| at_another_place(it, &place))
         };
+        // Where no message is left to be seen, time is all that there is.
+        let is_message = |it: &Event| matches!(it.what, What::Sent { .. } | What::Got { .. });
+        let has_message =
+            events.iter().zip(&shown).any(|(it, is_shown)| *is_shown && is_message(it));
+        let until = (!has_message && self.between.is_none()).then_some(end);
         let stamps = stamps.into_iter().zip(&shown).filter(|it| *it.1).map(|it| it.0).collect();
         Story {
             events: events.into_iter().zip(shown.iter().copied()).filter_map(keep).collect(),
             stamps,
             lanes: order.into_iter().map(|node| lanes[node].clone()).collect(),
             waits: Some(waits),
+            until,
             remarks: [story.remarks, remarks].concat(),
             ..story
         }
@@ -123,6 +142,11 @@ impl Excerpt {
             let is_timer = matches!(event.what, What::Timer(_));
             *is_shown &= !is_timer || idle.get(&(event.node, event.at)) != Some(&true);
         }
+        if self.hides_idle_timers {
+            for (is_shown, is_idle) in shown.iter_mut().zip(idle_timers(story)) {
+                *is_shown &= !is_idle;
+            }
+        }
         shown
     }
 
@@ -134,16 +158,26 @@ impl Excerpt {
         let mut remarks = Vec::new();
         let hidden: Vec<(&str, usize)> =
             kinds(story).into_iter().filter(|it| self.hides(it.0)).collect();
-        if !hidden.is_empty() {
-            let shown = |(kind, count): &(&str, usize)| format!("{count} {kind}");
-            let list = hidden.iter().map(shown).collect::<Vec<_>>().join(", ");
-            let are_beats = hidden.iter().all(|it| story.beats.iter().any(|beat| beat == it.0));
-            let why = if are_beats {
-                ", which only say that their senders are up (--hide none shows them)"
-            } else {
-                ""
-            };
-            remarks.push(format!("Not shown: {list}{why}."));
+        let is_beat = |it: &(&str, usize)| story.beats.iter().any(|beat| beat == it.0);
+        let (beats, others): (Vec<_>, Vec<_>) = hidden.into_iter().partition(is_beat);
+        let shown = |(kind, count): &(&str, usize)| format!("{} {kind}", grouped(*count));
+        let list = |all: &[(&str, usize)]| all.iter().map(shown).collect::<Vec<_>>().join(", ");
+        if !others.is_empty() {
+            remarks.push(format!("Not shown: {}.", list(&others)));
+        }
+        if !beats.is_empty() {
+            remarks.push(format!(
+                "Not shown: {}, which only say that their senders are up (--hide none shows them).",
+                list(&beats)
+            ));
+        }
+        if self.hides_idle_timers {
+            let idle = idle_timers(story).into_iter().filter(|it| *it).count();
+            remarks.push(format!(
+                "Not shown: {} timers after which nothing was sent or told (--hide none shows \
+                 them).",
+                grouped(idle)
+            ));
         }
         match (0..story.lanes.len()).filter(|&it| !self.has(it)).count() {
             0 => {}
@@ -152,6 +186,28 @@ impl Excerpt {
         }
         remarks
     }
+}
+
+/// Whether there is something to see besides messages: what nodes come to, as whom they follow or
+/// which view they are in. Suspicions are all that heartbeats are for.
+fn comes_to_something(story: &Story) -> bool {
+    story.events.iter().any(|event| match &event.what {
+        What::Said { look, .. } => {
+            look.era.is_some() || matches!(look.mark, Some(Mark::Star(_) | Mark::Flag(_)))
+        }
+        _ => false,
+    })
+}
+
+/// Of every event whether it is a timer after which its node did nothing that is seen.
+fn idle_timers(story: &Story) -> Vec<bool> {
+    let acts =
+        |it: &&Event| matches!(it.what, What::Sent { .. } | What::Said { .. } | What::Remark(_));
+    let moments: HashSet<(usize, u64)> =
+        story.events.iter().filter(acts).map(|it| (it.node, it.at)).collect();
+    let is_idle =
+        |it: &Event| matches!(it.what, What::Timer(_)) && !moments.contains(&(it.node, it.at));
+    story.events.iter().map(is_idle).collect()
 }
 
 /// An event with the new places of nodes; none if its node has none.
@@ -235,6 +291,53 @@ mod tests {
             few.events.push(Event { at: 7, node: 2, what, state: None });
         }
         assert_eq!(Excerpt::usual(&few), Excerpt::default(), "one of five");
+    }
+
+    #[test]
+    fn heartbeats_are_hidden_where_nothing_else_is_sent_but_nodes_come_to_something() {
+        let mut story = story();
+        story.events.retain(|event| match &event.what {
+            What::Sent { letter, .. } | What::Got { letter, .. } => letter.kind == "BEAT",
+            _ => false,
+        });
+        assert_eq!(Excerpt::usual(&story), Excerpt::default());
+        let mut says = |mark| {
+            let what =
+                What::Said { text: "x".to_owned(), is_command: false, look: Look::mark(mark) };
+            story.events.push(Event { at: 9, node: 1, what, state: None });
+            Excerpt::usual(&story).hidden
+        };
+        assert_eq!(says(Mark::Warns("suspects")), [""; 0]);
+        assert_eq!(says(Mark::Star("leads")), ["BEAT"]);
+        let end = story.end();
+        story.events.iter_mut().filter(|it| it.at == 9).for_each(|it| it.at = 0);
+        let part = Excerpt::usual(&story).of(story);
+        assert!(part.events.iter().all(|it| it.at == 0) && part.end() < end, "{part:?}");
+        assert_eq!(part.end(), 3, "as long as there were heartbeats");
+    }
+
+    #[test]
+    fn timers_of_which_nothing_comes_are_hidden_where_they_drown_the_rest() {
+        let mut story = story();
+        story.events.truncate(4);
+        let late = What::Timer("late".to_owned());
+        story.events.push(Event { at: 6, node: 1, what: late, state: None });
+        assert!(!Excerpt::usual(&story).hides_idle_timers, "one is no crowd");
+        for at in 20..1_220 {
+            let what = What::Timer("idle".to_owned());
+            story.events.push(Event { at, node: 1, what, state: None });
+        }
+        let excerpt = Excerpt::usual(&story);
+        let part = excerpt.of(story.clone());
+        let said: Vec<String> = part.events.iter().map(|it| part.says(it)).collect();
+        assert_eq!(said.iter().filter(|it| it.contains("timer")).count(), 0, "{said:?}");
+        assert_eq!(said.len(), 2, "all else is there: {said:?}");
+        let remark = "Not shown: 1,201 timers after which nothing was sent or told (--hide none \
+                      shows them).";
+        assert_eq!(part.remarks.last().map(String::as_str), Some(remark));
+        story.clock = Clock::Steps;
+        assert!(!Excerpt::usual(&story).hides_idle_timers, "steps are few");
+        assert_eq!(Excerpt::default().of(story.clone()).events.len(), story.events.len());
     }
 
     #[test]

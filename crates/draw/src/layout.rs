@@ -1,7 +1,7 @@
 //! Where things are in a space-time diagram.
 
 use crate::chart::Chart;
-use crate::story::{Clock, Story};
+use crate::story::{Clock, Story, What};
 use crate::svg::width;
 
 /// Where time and nodes lie in a picture.
@@ -66,6 +66,72 @@ pub(crate) struct Rows {
     pub(crate) rows: Vec<Layout>,
     /// Where the picture ends, if the run goes on.
     pub(crate) cut: Option<u64>,
+    /// What is not drawn because there is nothing to see.
+    pub(crate) left_out: Vec<Quiet>,
+}
+
+/// A time in which nothing happens that a picture is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Quiet {
+    from: u64,
+    until: u64,
+    /// Whether there are faults all the same.
+    has_faults: bool,
+}
+
+impl Quiet {
+    /// In a sentence for each reason.
+    pub(crate) fn in_words(all: &[Self], story: &Story) -> Vec<String> {
+        let times = |has_faults: bool| {
+            let some = all.iter().filter(|it| it.has_faults == has_faults);
+            let time =
+                |it: &Self| format!("from {} to {}", story.when(it.from), story.when(it.until));
+            let times: Vec<String> = some.map(time).collect();
+            (!times.is_empty()).then(|| times.join(", "))
+        };
+        let nothing = times(false).map(|it| format!("Not drawn: nothing happens {it}."));
+        let faults = times(true)
+            .map(|it| format!("Not drawn: what goes wrong {it}, when nothing else happens."));
+        nothing.into_iter().chain(faults).collect()
+    }
+}
+
+/// When something happens, in order.
+struct Busy {
+    /// Anything.
+    all: Vec<u64>,
+    /// What nodes do, and that they crash and come back.
+    seen: Vec<u64>,
+    /// When the last thing happens that is no fault.
+    last: u64,
+}
+
+impl Busy {
+    fn of(story: &Story) -> Self {
+        let is_outage = |what: &What| matches!(what, What::Crash | What::Restart);
+        let lasts = |what: &What| matches!(what, What::Pause | What::Resume | What::Network { .. });
+        let wrong = story.wrong.as_ref().and_then(|it| it.at);
+        let when = |is_it: &dyn Fn(&What) -> bool| {
+            let events = story.events.iter().filter(|it| is_it(&it.what)).map(|it| it.at);
+            let mut all: Vec<u64> = events.chain(wrong).collect();
+            all.sort_unstable();
+            all
+        };
+        // A picture of faults alone shows them.
+        let others = when(&|what| !is_outage(what) && !lasts(what));
+        let last = others.last().copied().unwrap_or(u64::MAX);
+        Self { all: when(&|_| true), seen: when(&|what| !lasts(what)), last }
+    }
+
+    /// What can be left out of a row; its end belongs to the next, unless there is none.
+    fn quiet(&self, from: u64, until: u64, is_last: bool) -> Option<Quiet> {
+        let is_in = |all: &[u64]| {
+            let first = all.get(all.partition_point(|&it| it < from));
+            first.is_some_and(|&it| it < until || is_last && it == until)
+        };
+        let is_seen = is_in(&self.seen) && self.last >= from;
+        (!is_seen).then(|| Quiet { from, until, has_faults: is_in(&self.all) })
+    }
 }
 
 impl Layout {
@@ -82,31 +148,50 @@ impl Layout {
         let end = to.unwrap_or(last).clamp(begin + 1, last);
         let whole = Self::of(story, chart, (begin, end), wanted);
         if wanted.is_some() {
-            return Rows { rows: vec![Self { is_last: end == last, ..whole }], cut: None };
+            let rows = vec![Self { is_last: end == last, ..whole }];
+            return Rows { rows, cut: None, left_out: Vec::new() };
         }
         // What is only a little wider is no easier to read in two halves.
         let is_wide = whole.natural > WIDEST * 1.3;
         let needed = if is_wide { (whole.natural / WIDEST).ceil() } else { 1.0 };
         let high = whole.bottom() + AROUND;
         let most = (HIGHEST / high).floor().clamp(FEWEST, MOST_ROWS);
-        let count = needed.min(most) as u64;
         let share = |row: u64| {
             let all = (end - begin) as f64;
             begin + (all * row as f64 / needed).round() as u64
         };
-        let is_cut = (count as f64) < needed;
-        let rows = (0..count).map(|row| {
-            let until = if row + 1 == count && !is_cut { end } else { share(row + 1) };
-            let window = (share(row), until.max(share(row) + 1));
-            let mut layout = Self { begin: window.0, end: window.1, ..whole.clone() };
+        let busy = Busy::of(story);
+        let (mut rows, mut left_out) = (Vec::new(), Vec::<Quiet>::new());
+        for row in 0..needed as u64 {
+            let is_end = row + 1 == needed as u64;
+            let until = if is_end { end } else { share(row + 1) };
+            let (begin, end) = (share(row), until.max(share(row) + 1));
+            let is_last = is_end && end == last;
+            if let Some(quiet) = busy.quiet(begin, end, is_end).filter(|_| !rows.is_empty()) {
+                match left_out.last_mut() {
+                    Some(before)
+                        if before.until == begin && before.has_faults == quiet.has_faults =>
+                    {
+                        before.until = end;
+                    }
+                    _ => left_out.push(quiet),
+                }
+                continue;
+            }
+            if rows.len() as f64 >= most {
+                let cut = rows.last().map(|it: &Self| it.end);
+                left_out.retain(|it| Some(it.until) <= cut);
+                return Rows { rows, cut, left_out };
+            }
             // Rows are as wide as each other.
-            layout.span = (whole.natural / needed).max(NARROWEST);
-            layout.is_last = row + 1 == count && end == last && !is_cut;
-            layout
-        });
-        let rows: Vec<Self> = rows.collect();
-        let cut = rows.last().map(|it| it.end).filter(|_| is_cut);
-        Rows { rows, cut }
+            let span = (whole.natural / needed).max(NARROWEST);
+            rows.push(Self { begin, end, span, is_last, ..whole.clone() });
+        }
+        if let Some(row) = rows.last_mut() {
+            // What comes after it is not drawn.
+            row.is_last |= end == last;
+        }
+        Rows { rows, cut: None, left_out }
     }
 
     /// A picture of so many pixels, or as many as it takes to read it.

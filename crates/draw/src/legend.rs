@@ -79,7 +79,7 @@ fn signs(chart: &Chart, has_points: bool, end: u64) -> Vec<(String, Sign)> {
             }),
         ));
     }
-    all.extend(bars(chart));
+    all.extend(bars(chart, end));
     let mut marks: Vec<Mark> = Vec::new();
     for point in &chart.points {
         match point.what {
@@ -105,12 +105,14 @@ fn signs(chart: &Chart, has_points: bool, end: u64) -> Vec<(String, Sign)> {
     all
 }
 
-/// The states of nodes.
-fn bars(chart: &Chart) -> Vec<(String, Sign)> {
+/// The states of nodes, of those that last.
+fn bars(chart: &Chart, end: u64) -> Vec<(String, Sign)> {
     let mut all: Vec<(String, Sign)> = Vec::new();
     let mut bars: Vec<Bar> = Vec::new();
     for span in &chart.spans {
-        if !bars.contains(&span.bar) {
+        // An outline that is over at once cannot be seen; what is filled has a width all the same.
+        let lasts = span.until.unwrap_or(end) > span.from;
+        if !bars.contains(&span.bar) && (lasts || matches!(span.bar, Bar::Filled(_))) {
             bars.push(span.bar);
         }
     }

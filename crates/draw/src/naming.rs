@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::chart::{Arrow, Fate, Moment};
+use crate::chart::{Arrow, Chart, Fate, Moment};
 use crate::labels::{Area, Taken};
 use crate::layout::{Layout, between};
 use crate::margins::listed;
@@ -30,8 +30,10 @@ impl<'a> Picture<'a> {
             self.numbers();
         }
         self.era_labels();
-        for ((node, at), texts) in self.marked() {
-            self.mark_label((self.layout.x(at), self.layout.y(node)), &joined(&texts));
+        if self.layout.lanes <= MOST_NAMED {
+            for ((node, at), texts) in self.marked() {
+                self.mark_label((self.layout.x(at), self.layout.y(node)), &joined(&texts));
+            }
         }
         if has_stamps {
             self.clock_labels();
@@ -150,9 +152,14 @@ impl<'a> Picture<'a> {
         } else {
             (named(false), named(true))
         };
+        let mut is_long = vec![false; kinds];
+        for arrow in &self.chart.arrows {
+            is_long[arrow.kind] |= self.carried(arrow).is_some_and(|it| width(it, 10.5) > LONGEST);
+        }
         for kind in 0..kinds {
             if self.is_short[kind].is_none() && short[kind] > 0 {
-                self.is_short[kind] = Some(long[kind] * 10 < short[kind] * MOST_UNNAMED);
+                let is_crowded = long[kind] * 10 < short[kind] * MOST_UNNAMED;
+                self.is_short[kind] = Some(is_crowded || is_long[kind]);
             }
         }
     }
@@ -179,15 +186,20 @@ impl<'a> Picture<'a> {
         ));
     }
 
+    /// A message with what it carries.
+    fn carried(&self, arrow: &Arrow) -> Option<&'a str> {
+        let story: &'a Story = self.story;
+        match &story.events[arrow.event].what {
+            What::Sent { letter, .. } | What::Got { letter, .. } => Some(&*letter.text),
+            _ => None,
+        }
+    }
+
     /// A free place for the name of a message, and the name: its kind, if that is to do.
     fn place(&self, place: usize, is_short: bool, taken: &Taken) -> Option<(Area, &'a str)> {
         let arrow = &self.chart.arrows[place];
-        let story: &'a Story = self.story;
-        let text = match &story.events[arrow.event].what {
-            What::Sent { letter, .. } | What::Got { letter, .. } if is_short => &*letter.kind,
-            What::Sent { letter, .. } | What::Got { letter, .. } => &*letter.text,
-            _ => return None,
-        };
+        let chart: &'a Chart = self.chart;
+        let text = if is_short { &**chart.kinds.get(arrow.kind)? } else { self.carried(arrow)? };
         // One that goes on in another row is named where more of it is.
         let whole = self.ways[place];
         let middle = between(whole.0, whole.1, 0.5).0;
@@ -220,18 +232,29 @@ impl<'a> Picture<'a> {
     }
 }
 
+/// A name that is wider than this, in pixels, is longer than anybody reads along an arrow: messages
+/// of its kind are named by their kind, and what they carry is in their titles.
+const LONGEST: f64 = 240.0;
+
 /// Of ten messages that could be named by their kinds so many must have room for what they carry.
 const MOST_UNNAMED: usize = 7;
 
-/// The events of one moment, as one text: `delivers 1/0, 0/0`.
-fn joined(texts: &[&str]) -> String {
+/// The events of one moment, as one text: `delivers 1/0, 0/0`. What is said several times is said
+/// once, and a word with which the one before begins as well is left out.
+fn joined(all: &[&str]) -> String {
     const MOST: usize = 3;
-    let [first, rest @ ..] = texts else { return String::new() };
-    let verb = first.split_inclusive(' ').next().unwrap_or_default();
-    let mut text = (*first).to_owned();
-    for more in rest.iter().take(MOST - 1) {
+    let mut texts: Vec<&str> = Vec::new();
+    for text in all {
+        if !texts.contains(text) {
+            texts.push(text);
+        }
+    }
+    let [first, ..] = texts[..] else { return String::new() };
+    let mut text = first.to_owned();
+    for pair in texts.windows(2).take(MOST - 1) {
+        let verb = pair[0].split_inclusive(' ').next().unwrap_or_default();
         text += ", ";
-        text += more.strip_prefix(verb).unwrap_or(more);
+        text += pair[1].strip_prefix(verb).unwrap_or(pair[1]);
     }
     if texts.len() > MOST {
         text += &format!(" and {} more", texts.len() - MOST);
@@ -250,5 +273,16 @@ mod tests {
         assert_eq!(joined(&["asks", "delivers 0/0"]), "asks, delivers 0/0");
         let many = ["delivers 1", "delivers 2", "delivers 3", "delivers 4"];
         assert_eq!(joined(&many), "delivers 1, 2, 3 and 1 more");
+    }
+
+    #[test]
+    fn what_happens_several_times_at_once_is_said_once() {
+        assert_eq!(joined(&["leads", "leads"]), "leads");
+        let elected = ["node 11 leads", "node 11 leads", "node 11 leads", "node 11 leads"];
+        assert_eq!(joined(&elected), "node 11 leads");
+        assert_eq!(joined(&["follows", "begins", "follows"]), "follows, begins");
+        let between = ["node 3 leads", "elect", "node 4 leads"];
+        assert_eq!(joined(&between), "node 3 leads, elect, node 4 leads");
+        assert_eq!(joined(&["delivers 1", "delivers 1", "delivers 2"]), "delivers 1, 2");
     }
 }

@@ -4,12 +4,16 @@
 //! so that a reader's preference for the dark is lost, have legends and no direct labels, and
 //! measure text with the fonts of the machine on which they run.
 
-use crate::curves::{dashed, line, marker, points, theory};
+pub use crate::curves::STYLES;
+use crate::curves::{dashed, is_hollow, line, marker, points, theory};
 use crate::scale::{Scale, Scales};
 pub use crate::series::{Axis, Point, Says, Series, Theory};
 use crate::style::{SERIES, Theme};
 use crate::svg::{Num, Svg, width, wrap, wrap_mono};
 use crate::words::number;
+
+/// So many things have colours of their own.
+pub const COLOURS: usize = SERIES;
 
 /// A plot.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -93,9 +97,12 @@ impl Plot {
             Says::Value(value) => [value, value],
             Says::Bounds(low, high) => [low, high],
         };
+        // Shares may differ by less than their errors, which go on to the frame then.
+        let has_errors = !self.y.is_share;
+        let reach = |it: &Point| it.y + it.error.filter(|_| has_errors).unwrap_or(0.0);
         let ys: Vec<f64> = self
             .all_points()
-            .flat_map(|it| [it.y, it.y + it.error.unwrap_or(0.0)])
+            .flat_map(|it| [it.y, reach(it)])
             .chain(theory().flat_map(said).filter(|it| it.is_finite()))
             .collect();
         let x = Scale::new(&xs, &self.x, (LEFT + 12.0, right - 8.0), false);
@@ -203,10 +210,13 @@ impl Plot {
         if self.styles.len() < 2 {
             say(svg, &format!("<g class=\"pt\">{}</g>", marker(0, (12.0, 0.0))), "measured");
         } else {
-            for (style, name) in self.styles.iter().enumerate() {
+            let is_drawn = |style: usize| self.series.iter().any(|it| it.style == style);
+            let drawn = self.styles.iter().enumerate().filter(|it| is_drawn(it.0));
+            for (style, name) in drawn {
                 let dash = dashed(style);
+                let class = if is_hollow(style) { "ring" } else { "pt" };
                 let sign = format!(
-                    "<path class=\"ax\"{dash} d=\"M0 0H26\"/><g class=\"pt\">{}</g>",
+                    "<path class=\"ax\"{dash} d=\"M0 0H26\"/><g class=\"{class}\">{}</g>",
                     marker(style, (13.0, 0.0))
                 );
                 say(svg, &sign, &format!("measured, {name}"));
@@ -313,6 +323,61 @@ mod tests {
         assert_eq!(apart(&[0.0, 0.0], (0.0, 400.0)), [0.0, LINE]);
         assert_eq!(apart(&[400.0, 400.0], (0.0, 400.0)), [400.0 - LINE, 400.0]);
         assert_eq!(apart(&[], (0.0, 400.0)), [0.0; 0]);
+    }
+
+    #[test]
+    fn twelve_circumstances_have_signs_of_their_own_and_those_without_points_none() {
+        let mut plot = plot(STYLES);
+        for (style, series) in plot.series.iter_mut().enumerate() {
+            (series.colour, series.style) = (0, style);
+        }
+        plot.styles = (0..STYLES).map(|it| format!("latency {it}ms")).collect();
+        let signs = |svg: &str| {
+            let is_sign =
+                |line: &&str| line.starts_with("<g transform=") && line.contains("M0 0H26\"/><g");
+            let sign = |line: &str| line.split_once(")\">").map(|it| it.1.to_owned());
+            let mut all: Vec<String> = svg.lines().filter(is_sign).filter_map(sign).collect();
+            all.sort_unstable();
+            all.dedup();
+            all.len()
+        };
+        let svg = plot.svg(Theme::Light);
+        assert_eq!(signs(&svg), STYLES, "{svg}");
+        assert_eq!((of(&svg, "mk q0").len(), of(&svg, "mh qo0").len()), (30, 30));
+        plot.series.remove(3);
+        let svg = plot.svg(Theme::Light);
+        assert!(!svg.contains("latency 3ms") && svg.contains("latency 4ms"), "{svg}");
+    }
+
+    #[test]
+    fn shares_are_told_apart_though_their_errors_reach_beyond_1() {
+        let mut plot = plot(3);
+        (plot.y.is_share, plot.y.is_log) = (true, false);
+        for (place, series) in plot.series.iter_mut().enumerate() {
+            series.theory.clear();
+            for point in &mut series.points {
+                (point.y, point.error) = (0.97 + place as f64 * 0.015, Some(0.4));
+            }
+        }
+        let svg = plot.svg(Theme::Light);
+        let markers: Vec<f64> = of(&svg, "mk q")
+            .iter()
+            .filter_map(|line| line.split("cy=\"").nth(1)?.split('"').next()?.parse().ok())
+            .collect();
+        let (highest, lowest) = (
+            markers.iter().copied().fold(f64::MAX, f64::min),
+            markers.iter().copied().fold(0.0, f64::max),
+        );
+        assert!(lowest - highest > 150.0, "{highest} to {lowest} of 350");
+        let ticks = svg.lines().filter(|it| it.contains("class=\"s e m\"")).count();
+        assert!(ticks >= 4, "{svg}");
+        let scale = |it: &&str| it.contains("class=\"s e m\"");
+        let above: Vec<&str> = svg.lines().filter(scale).filter(|it| it.contains(">1.")).collect();
+        assert!(svg.contains(">1<") && above.is_empty(), "nothing is above 1: {above:?}");
+        let ends = of(&svg, "er qo").into_iter().filter_map(|line| {
+            line.split("d=\"M").nth(1)?.split_once(' ')?.1.split('H').next()?.parse::<f64>().ok()
+        });
+        assert!(ends.into_iter().all(|it| (it - highest).abs() < 0.2), "errors end at 1: {svg}");
     }
 
     #[test]

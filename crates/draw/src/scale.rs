@@ -8,7 +8,7 @@ pub(crate) struct Scale {
     pub(crate) is_log: bool,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// Above this there are no ticks.
+    /// Above this there are no ticks, and no values.
     most: f64,
     from: f64,
     to: f64,
@@ -39,6 +39,10 @@ impl Scale {
             low = if is_up && !axis.is_share && low >= 0.0 { 0.0 } else { low - room };
             high += room;
         }
+        if axis.is_share {
+            // Whatever a mean is, a share is none beyond these.
+            high = high.min(1.0 + (1.0 - low).max(1e-4) * 0.06);
+        }
         let most = if axis.is_share { 1.0 } else { f64::INFINITY };
         (low, high) = (axis.limits.0.unwrap_or(low), axis.limits.1.unwrap_or(high));
         if high <= low {
@@ -62,9 +66,9 @@ impl Scale {
         value >= self.low - room && value <= self.high + room
     }
 
-    /// The value on it that is next to this one.
+    /// The value on it that is next to this one: no share is above 1.
     pub(crate) fn nearest(&self, value: f64) -> f64 {
-        value.clamp(self.low, self.high)
+        value.clamp(self.low, self.high.min(self.most.max(self.low)))
     }
 
     /// Values that are marked, and how they are written, so many pixels from each other.

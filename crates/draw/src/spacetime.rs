@@ -6,10 +6,10 @@
 use crate::captions;
 use crate::chart::{Arrow, Chart, Fate, Moment, Outage, Point, Span};
 use crate::labels::{Area, Taken};
-use crate::layout::{Ends, Layout, Rows, between};
+use crate::layout::{Ends, Layout, Quiet, Rows, between};
 use crate::legend;
 use crate::margins::{axis, caption, heading, states};
-use crate::story::{Bar, Mark, Story, What};
+use crate::story::{Bar, Gloss, Mark, Story, What};
 use crate::style::{KINDS, Theme};
 use crate::svg::{Num, Svg, escaped, plain, pointed, width};
 
@@ -46,7 +46,7 @@ const MOST_ARROWS_A_PIXEL: f64 = 2.0;
 /// Draws a run as SVG.
 pub fn svg(story: &Story, options: &Options) -> String {
     let chart = Chart::of(story);
-    let Rows { rows, cut } = rows(story, &chart, options);
+    let Rows { rows, cut, left_out } = rows(story, &chart, options);
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return String::new() };
     let shown = chart.within(first.begin, last.end, last.is_last);
     let mut svg = Svg::default();
@@ -75,8 +75,14 @@ pub fn svg(story: &Story, options: &Options) -> String {
         bottom = axis(&mut svg, &layout, number == last_row);
     }
     let last = Layout { top: bottom, ..rows[last_row].clone() };
+    // What is written, in the picture and in the list below.
+    let is_seen =
+        |sign: &Gloss| svg.any_text(|it| sign.is_in(it)) || options.states && story.has(sign);
+    let explained = story.explained(is_seen);
     bottom = legend::draw(&mut svg, &shown, shown.points.len() <= MOST_POINTS, &last, bottom);
     let mut notes = captions::of(story, &chart);
+    notes.extend(explained.into_iter().map(|it| (it.to_owned(), false)));
+    notes.extend(Quiet::in_words(&left_out, story).into_iter().map(|it| (it, false)));
     notes.extend(limits(story, &shown, cut, last.lanes).map(|it| (it, false)));
     bottom = caption(&mut svg, &notes, &last, bottom);
     if options.states {
@@ -89,7 +95,7 @@ pub fn svg(story: &Story, options: &Options) -> String {
 /// What cannot be read, or is not there because it could not be.
 pub fn remark(story: &Story, options: &Options) -> Option<String> {
     let chart = Chart::of(story);
-    let Rows { rows, cut } = rows(story, &chart, options);
+    let Rows { rows, cut, .. } = rows(story, &chart, options);
     let (first, last) = (rows.first()?, rows.last()?);
     let shown = chart.within(first.begin, last.end, last.is_last);
     let wide: f64 = rows.iter().map(|it| it.span).sum();
@@ -124,8 +130,8 @@ fn limits(story: &Story, shown: &Chart, cut: Option<u64>, lanes: usize) -> Optio
     });
     let unnamed = (lanes > MOST_NAMED && !shown.arrows.is_empty()).then(|| {
         format!(
-            "With more than {MOST_NAMED} nodes messages have colours and no names; --nodes-shown \
-             picks some nodes."
+            "With more than {MOST_NAMED} nodes messages and marks have no names beside them; \
+             --nodes-shown picks some nodes."
         )
     });
     let all: Vec<String> = cut.into_iter().chain(unnamed).collect();
@@ -301,9 +307,10 @@ impl Picture<'_> {
 
     fn cross(&mut self, (x, y): (f64, f64)) {
         let (left, right, top, low) = (Num(x - 4.0), Num(x + 4.0), Num(y - 4.0), Num(y + 4.0));
-        self.svg.put(format_args!(
-            "<path class=\"x\" d=\"M{left} {top}L{right} {low}M{left} {low}L{right} {top}\"/>"
-        ));
+        let path = format!("M{left} {top}L{right} {low}M{left} {low}L{right} {top}");
+        // On a dark bar it would not be seen without an outline.
+        self.svg.put(format_args!("<path class=\"xo\" d=\"{path}\"/>"));
+        self.svg.put(format_args!("<path class=\"x\" d=\"{path}\"/>"));
     }
 
     /// The states of nodes, and when they were down or paused.
@@ -376,6 +383,8 @@ impl Picture<'_> {
                 Moment::Marked(mark) => self.mark(point, mark),
                 Moment::Timer if has_points => self.timer(point),
                 Moment::Event if has_points => self.dot(point),
+                // A local event of a script has a stamp and nothing else.
+                Moment::Said if has_points && !self.story.stamps.is_empty() => self.dot(point),
                 Moment::Said | Moment::Timer | Moment::Event => {}
             }
         }
@@ -532,7 +541,7 @@ mod tests {
         for (lanes, is_named) in [(20, true), (25, false)] {
             let drawn = svg(&story(lanes, 30), &Options::default());
             assert_eq!(!labels(&drawn).is_empty(), is_named, "{lanes}");
-            assert_eq!(drawn.contains("messages have colours and no names"), !is_named, "{lanes}");
+            assert_eq!(drawn.contains("have no names beside them"), !is_named, "{lanes}");
         }
     }
 
@@ -649,6 +658,74 @@ mod tests {
         let slab = Options { width: Some(900.0), ..Options::default() };
         let said = remark(&long, &slab).expect("a remark");
         assert!(said.contains("5000 messages in one picture are more than can be read"), "{said}");
+    }
+
+    #[test]
+    fn rows_in_which_nothing_happens_are_left_out_and_that_is_said() {
+        let mut long = story(3, 40);
+        for event in &mut long.events {
+            event.at += if event.at > 9_000_000 { 90_000_000 } else { 0 };
+        }
+        let end = long.end();
+        let rows = |drawn: &str| drawn.matches(">node 1<").count();
+        let drawn = svg(&long, &Options::default());
+        assert_eq!(rows(&drawn), 2, "{drawn}");
+        assert!(drawn.contains("Not drawn: nothing happens from "), "{drawn}");
+        assert!(drawn.contains(">REQUEST(39)<"), "the end is there");
+        // Faults that come when all is over are no more than said.
+        let mut add = |at, what| long.events.push(Event { at, node: 1, what, state: None });
+        add(end + 50_000_000, What::Pause);
+        add(end + 51_000_000, What::Resume);
+        add(end + 120_000_000, What::Crash);
+        let drawn = svg(&long, &Options::default());
+        assert_eq!(rows(&drawn), 2, "{drawn}");
+        assert!(drawn.contains("when nothing else happens."), "{drawn}");
+        // So are pauses between, and a crash is shown.
+        long.events.push(Event { at: 60_000_000, node: 1, what: What::Pause, state: None });
+        assert_eq!(rows(&svg(&long, &Options::default())), 2);
+        long.events.push(Event { at: 60_000_000, node: 1, what: What::Crash, state: None });
+        assert_eq!(rows(&svg(&long, &Options::default())), 3);
+        for _ in 0..2 {
+            long.events.pop();
+        }
+        // A violation is something that happens.
+        long.wrong = Some(Wrong { at: Some(end + 120_000_000), what: "stuck".to_owned() });
+        assert_eq!(rows(&svg(&long, &Options::default())), 3);
+    }
+
+    #[test]
+    fn a_sign_is_explained_where_it_is_written_and_nowhere_else() {
+        let mut story = story(2, 4);
+        story.glosses = &[Gloss { sign: "0'0", means: "It has come back." }];
+        let explains = |story: &Story, options| svg(story, &options).contains("It has come back.");
+        assert!(!explains(&story, Options::default()));
+        for event in &mut story.events {
+            if let What::Sent { letter, .. } | What::Got { letter, .. } = &mut event.what {
+                letter.text = format!("REQUEST({}'1)", letter.number);
+            }
+        }
+        assert!(explains(&story, Options::default()));
+        assert!(!explains(
+            &story,
+            Options { to: Some(0), width: Some(200.0), ..Options::default() }
+        ));
+    }
+
+    #[test]
+    fn messages_with_very_long_texts_are_named_by_their_kind() {
+        for (carried, is_long) in [(5, true), (60, false)] {
+            let mut story = story(3, 6);
+            for event in &mut story.events {
+                if let What::Sent { letter, .. } | What::Got { letter, .. } = &mut event.what {
+                    letter.text = format!("REQUEST({})", "7".repeat(carried));
+                }
+            }
+            let drawn = svg(&story, &Options::default());
+            assert_eq!(drawn.contains(">REQUEST(7"), is_long, "{drawn}");
+            let named =
+                drawn.lines().filter(|it| it.contains(" class=\"l c ") && it.contains(">REQUEST"));
+            assert!(named.count() >= 6, "{drawn}");
+        }
     }
 
     #[test]

@@ -21,15 +21,40 @@ pub struct Story {
     pub repeats_from: Option<u64>,
     /// Further remarks.
     pub remarks: Vec<String>,
+    /// Signs that are explained where they are written.
+    pub glosses: &'static [Gloss],
     /// The states of its nodes at the end, if states are shown.
     pub states: Option<StateTable>,
     /// The logical clock of its node at every event, if clocks are shown.
     pub stamps: Vec<String>,
     /// The kinds of messages that only say that their sender is up.
     pub beats: Vec<String>,
+    /// How long it lasts at least, though nothing that is shown happens so late.
+    pub until: Option<u64>,
     /// Which node waits for which in the end, if the messages from which it can be seen are no
     /// longer all there.
     pub waits: Option<String>,
+}
+
+/// A sign that a reader may not know.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gloss {
+    /// The sign; a 0 stands for any digit, as in `0'0`.
+    pub sign: &'static str,
+    /// What it means, in a sentence.
+    pub means: &'static str,
+}
+
+impl Gloss {
+    /// Whether the sign is in a text.
+    pub fn is_in(&self, text: &str) -> bool {
+        let is_like = |(known, it): (&u8, &u8)| match known {
+            b'0' => it.is_ascii_digit(),
+            _ => known == it,
+        };
+        let sign = self.sign.as_bytes();
+        text.as_bytes().windows(sign.len()).any(|part| sign.iter().zip(part).all(is_like))
+    }
 }
 
 /// The unit of times.
@@ -209,7 +234,7 @@ impl Look {
 impl Story {
     /// When the last thing happened.
     pub fn end(&self) -> u64 {
-        let last = self.events.iter().map(|event| event.at).max().unwrap_or(0);
+        let last = self.events.iter().map(|event| event.at).max().max(self.until).unwrap_or(0);
         last.max(self.wrong.as_ref().and_then(|wrong| wrong.at).unwrap_or(0))
     }
 
@@ -219,6 +244,20 @@ impl Story {
             Clock::Nanoseconds => crate::words::duration(at),
             Clock::Steps => format!("step {at}"),
         }
+    }
+
+    /// What signs mean, of those that are seen.
+    pub(crate) fn explained(&self, is_seen: impl Fn(&Gloss) -> bool) -> Vec<&'static str> {
+        self.glosses.iter().filter(|it| is_seen(it)).map(|it| it.means).collect()
+    }
+
+    /// Whether an event says a sign.
+    pub(crate) fn has(&self, sign: &Gloss) -> bool {
+        self.events.iter().any(|event| match &event.what {
+            What::Said { text, .. } => sign.is_in(text),
+            What::Sent { letter, .. } | What::Got { letter, .. } => sign.is_in(&letter.text),
+            _ => false,
+        })
     }
 
     /// An event, in words.
@@ -240,5 +279,19 @@ impl Story {
             What::Pause => format!("{node} pauses"),
             What::Resume => format!("{node} resumes"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sign_is_noticed_with_any_digits() {
+        let back = Gloss { sign: "0'0", means: "" };
+        assert!(back.is_in("delivers 3'1/0: x") && back.is_in("DATA(1'9)"));
+        assert!(!back.is_in("delivers 3/0: it's") && !back.is_in("'2'") && !back.is_in(""));
+        let view = Gloss { sign: "[view 0", means: "" };
+        assert!(view.is_in("REPLY [view 7, clock 1]") && !view.is_in("[view x"));
     }
 }

@@ -34,8 +34,8 @@ struct Colours {
     kinds: [&'static str; KINDS + 1],
     token: &'static str,
     wrong: &'static str,
-    /// Of series: after those of messages, others that are as far from all as can be, and can be
-    /// read as text.
+    /// Of series: after those of messages, others that are as far from all as can be, can be read as
+    /// text, and have the same hue on both backgrounds.
     series: [&'static str; SERIES],
 }
 
@@ -51,9 +51,9 @@ const LIGHT: Colours = Colours {
     token: "#d97b00",
     wrong: "#c3151c",
     series: [
-        "#0067a6", "#b64a00", "#00735a", "#96478a", "#3f6fd1", "#7d6400", "#661111", "#440088",
-        "#ff44bb", "#44aa00", "#aa55ff", "#004400", "#bb8888", "#ff2244", "#7711cc", "#0022cc",
-        "#4499aa", "#004466", "#770066", "#aa8800", "#9988dd", "#774444", "#cc0066", "#cc22bb",
+        "#0067a6", "#b64a00", "#00735a", "#96478a", "#3f6fd1", "#7d6400", "#4b0968", "#272b1a",
+        "#86111b", "#002ac0", "#c71ad8", "#5b4d5c", "#305301", "#1e3976", "#4f0227", "#cb0e8c",
+        "#637883", "#5a311a", "#751a65", "#bc1f4b", "#6e28f6", "#2b4147", "#a419b1", "#2e1f46",
     ],
 };
 
@@ -69,9 +69,9 @@ const DARK: Colours = Colours {
     token: "#ffb02e",
     wrong: "#ff6f6b",
     series: [
-        "#62b6f0", "#f2915a", "#45cda2", "#e2a2d0", "#8fb2ff", "#d8c04a", "#aa33dd", "#777700",
-        "#dd0055", "#0066ff", "#77ff44", "#886688", "#77ffff", "#ff55dd", "#00aa00", "#009999",
-        "#bb5500", "#8877ff", "#ffccbb", "#999966", "#ee6688", "#eeee33", "#77cc11", "#bb66bb",
+        "#62b6f0", "#f2915a", "#45cda2", "#e2a2d0", "#8fb2ff", "#d8c04a", "#ae59db", "#838a6f",
+        "#e64246", "#457cfd", "#f168fe", "#f9e3fb", "#cdfda8", "#6e86b7", "#bb7e90", "#f239ab",
+        "#aacad9", "#fec2a4", "#da74c4", "#fe7b90", "#9b8bfb", "#83a5ae", "#df32ef", "#d9c6fe",
     ],
 };
 
@@ -103,11 +103,11 @@ paint-order:stroke;stroke-width:3.5px;stroke-linejoin:round}.n{font-size:13px;fo
 .way{stroke-width:2.8px}.dash{stroke-dasharray:4 3}.lane{stroke-width:1.2px}\
 .down{stroke-width:1.2px;stroke-dasharray:1.5 4}.wait{stroke-width:1.4px}\
 .wait.thin{stroke-width:.6px;fill-opacity:0}.x{stroke-width:2.2px;\
-fill:none;stroke-linecap:round}.grid{stroke-width:1px}.wl{stroke-width:1.6px;stroke-dasharray:5 3}\
+fill:none;stroke-linecap:round}.xo{stroke-width:5px;fill:none;stroke-linecap:round}.grid{stroke-width:1px}.wl{stroke-width:1.6px;stroke-dasharray:5 3}\
 .edge{stroke-width:1.3px;fill:none}.tree{stroke-width:2.6px;fill:none}.none{fill:none}\
 .th{fill:none;stroke-width:4.5px;stroke-opacity:.33}.er{stroke-width:1.2px;fill:none}\
 .li{fill:none;stroke-width:.9px;stroke-opacity:.75}.bd{stroke:none;fill-opacity:.13}\
-.mk{stroke-width:.8px}\
+.mk{stroke-width:.8px}.mh{stroke-width:1.5px}\
 .mono{font-family:ui-monospace,'Cascadia Mono','SF Mono',Menlo,Consolas,'DejaVu Sans Mono',Inter,\
 monospace}";
 
@@ -121,7 +121,7 @@ impl Colours {
              .wait{{stroke:{node};fill:{paper}}}.in{{fill:{node}}}.pt{{fill:{node}}}\
              .still{{fill:{band};fill-opacity:.45}}.band{{fill:{band};fill-opacity:.13}}\
              .bt{{fill:{band}}}.era0{{fill:{node};fill-opacity:.07}}.era1{{fill:{one};\
-             fill-opacity:.16}}.x,.wl{{stroke:{wrong}}}.wt{{fill:{wrong}}}.wx2{{fill:{wrong}}}\
+             fill-opacity:.16}}.xo{{stroke:{paper}}}.x,.wl{{stroke:{wrong}}}.wt{{fill:{wrong}}}.wx2{{fill:{wrong}}}\
              .wx{{fill:{wrong}}}\
              .tok{{stroke:{token};fill:{token}}}.tt{{fill:{token}}}.tick{{stroke:{muted}}}\
              .ring{{stroke:{node};fill:{paper};stroke-width:1.6px}}.box{{stroke:{grid};fill:none}}\
@@ -145,7 +145,7 @@ impl Colours {
         let paper = self.paper;
         let rule = |(place, colour): (usize, &&str)| {
             format!(
-                ".q{place}{{fill:{colour}}}.mk.q{place}{{stroke:{paper}}}.l.qt{place}\
+                ".q{place}{{fill:{colour}}}.mk.q{place}{{stroke:{paper}}}.mh.qo{place}{{fill:{paper}}}.l.qt{place}\
                  {{fill:{colour}}}.qo{place}{{stroke:{colour};fill:none}}"
             )
         };
@@ -157,19 +157,65 @@ impl Colours {
 mod tests {
     use super::*;
 
+    /// Red, green and blue, as they add up.
+    fn light(colour: &str) -> [f64; 3] {
+        [1, 3, 5].map(|at| {
+            let part = u8::from_str_radix(&colour[at..at + 2], 16).expect("a colour");
+            let part = f64::from(part) / 255.0;
+            if part <= 0.040_45 { part / 12.92 } else { ((part + 0.055) / 1.055).powf(2.4) }
+        })
+    }
+
+    fn times(rows: [[f64; 3]; 3], by: [f64; 3]) -> [f64; 3] {
+        rows.map(|row| row.iter().zip(by).map(|(a, b)| a * b).sum())
+    }
+
+    /// Lightness and two axes of colour, in which equal distances look equal (Oklab, 2020).
+    fn seen(colour: &str) -> [f64; 3] {
+        const CONES: [[f64; 3]; 3] = [
+            [0.412_221, 0.536_333, 0.051_446],
+            [0.211_903, 0.680_700, 0.107_397],
+            [0.088_302, 0.281_719, 0.629_979],
+        ];
+        const AXES: [[f64; 3]; 3] = [
+            [0.210_454, 0.793_618, -0.004_072],
+            [1.977_998, -2.428_592, 0.450_594],
+            [0.025_904, 0.782_772, -0.808_676],
+        ];
+        times(AXES, times(CONES, light(colour)).map(f64::cbrt))
+    }
+
+    fn contrast(one: &str, other: &str) -> f64 {
+        let bright = |colour| {
+            let [red, green, blue] = light(colour);
+            0.2126 * red + 0.7152 * green + 0.0722 * blue + 0.05
+        };
+        let (one, other) = (bright(one), bright(other));
+        one.max(other) / one.min(other)
+    }
+
     #[test]
-    fn no_two_series_look_alike_on_any_background() {
-        for Colours { series, .. } in [LIGHT, DARK] {
-            let parts = |colour: &str| {
-                [1, 3, 5].map(|at| i32::from_str_radix(&colour[at..at + 2], 16).expect("a colour"))
-            };
+    fn no_two_series_look_alike_on_any_background_and_all_can_be_read_as_text() {
+        for (Colours { series, paper, .. }, kinds) in [(LIGHT, 0.08), (DARK, 0.05)] {
             for (place, one) in series.iter().enumerate() {
+                assert!(contrast(one, paper) >= 4.5, "{one} on {paper}");
                 for other in &series[..place] {
-                    let (a, b) = (parts(one), parts(other));
-                    let far: i32 = a.iter().zip(b).map(|(a, b)| (a - b) * (a - b)).sum();
-                    assert!(far > 40 * 40, "{one} and {other}");
+                    let far = |(a, b): (f64, f64)| (a - b) * (a - b);
+                    let far: f64 = seen(one).into_iter().zip(seen(other)).map(far).sum();
+                    // Those of messages are fewer, and have names beside them.
+                    let least = if place < KINDS { kinds } else { 0.085 };
+                    assert!(far.sqrt() > least, "{one} and {other}: {}", far.sqrt());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn a_series_has_one_hue_on_both_backgrounds() {
+        for (light, dark) in LIGHT.series.iter().zip(DARK.series) {
+            let [one, other] = [seen(light), seen(dark)].map(|[_, a, b]| b.atan2(a).to_degrees());
+            let apart = (one - other).rem_euclid(360.0);
+            assert!(apart.min(360.0 - apart) < 10.0, "{light} and {dark}: {one} and {other}");
         }
     }
 }

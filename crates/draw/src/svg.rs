@@ -28,6 +28,13 @@ impl Svg {
         ));
     }
 
+    /// Whether some text that is read, and is no title of anything, is such a one.
+    pub(crate) fn any_text(&self, is_it: impl Fn(&str) -> bool) -> bool {
+        let texts = self.body.lines().filter(|line| line.starts_with("<text "));
+        let mut texts = texts.filter_map(|line| Some(line.split_once('>')?.1.split_once('<')?.0));
+        texts.any(is_it)
+    }
+
     /// Adds a straight line.
     pub(crate) fn line(&mut self, from: (f64, f64), to: (f64, f64), class: &str) {
         let (x1, y1, x2, y2) = (Num(from.0), Num(from.1), Num(to.0), Num(to.1));

@@ -45,7 +45,9 @@ pub fn text(story: &Story, columns: usize, paint: &dyn Fn(Paint, &str) -> String
             PieceKind::Value | PieceKind::NewValue => text.to_owned(),
         });
     }
-    for (sentence, is_bad) in captions::of(story, &chart) {
+    let explained =
+        story.explained(|it| story.has(it)).into_iter().map(|it| (it.to_owned(), false));
+    for (sentence, is_bad) in captions::of(story, &chart).into_iter().chain(explained) {
         out.push('\n');
         for line in folded(&sentence, columns) {
             let line = if is_bad { paint(Paint::Bad, &line) } else { line };

@@ -9,6 +9,19 @@ pub(crate) fn duration(ns: u64) -> String {
     }
 }
 
+/// A count whose digits stand in threes.
+pub(crate) fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// A number with at most three decimals, and none that say nothing.
 pub(crate) fn number(value: f64) -> String {
     let digits = match value.abs() {
@@ -35,6 +48,11 @@ mod tests {
     fn times_are_short() {
         let said = [0, 999, 1_000, 1_500_000, 12_345_678, 123_456_789, 2_000_000_000].map(duration);
         assert_eq!(said, ["0 ns", "999 ns", "1 µs", "1.5 ms", "12.35 ms", "123.5 ms", "2 s"]);
+    }
+
+    #[test]
+    fn digits_of_counts_stand_in_threes() {
+        assert_eq!([0, 999, 1_000, 1_234_567].map(grouped), ["0", "999", "1,000", "1,234,567"]);
     }
 
     #[test]

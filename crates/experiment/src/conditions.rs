@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::failure::Failure;
 use crate::names::unknown;
-use crate::plotting::{Points, value};
+use crate::plotting::{Points, in_order, value};
 
 /// A condition on a column: `load=heavy`, `algorithm=lamport,maekawa`, `nodes>=4`, `flaw!=x`.
 #[derive(Clone, PartialEq, Debug)]
@@ -82,7 +82,8 @@ const MOST: usize = 30;
 
 /// The points for which all conditions hold.
 pub fn chosen<'a>(points: Points<'a>, conditions: &[Condition]) -> Result<Points<'a>, Failure> {
-    let Points { header, mut rows } = points;
+    let mut points = points;
+    let (header, rows) = (points.header, &mut points.rows);
     for condition in conditions {
         let name = &condition.column;
         let Some(column) = header.iter().position(|it| it == name) else {
@@ -92,8 +93,7 @@ pub fn chosen<'a>(points: Points<'a>, conditions: &[Condition]) -> Result<Points
         let mut values: Vec<&str> = rows.iter().map(|row| &*row[column]).collect();
         rows.retain(|row| condition.holds(&row[column]));
         if rows.is_empty() {
-            values.sort_unstable();
-            values.dedup();
+            in_order(&mut values);
             let more = if values.len() > MOST { ", …" } else { "" };
             values.truncate(MOST);
             return Err(Failure::usage(format!(
@@ -102,7 +102,7 @@ pub fn chosen<'a>(points: Points<'a>, conditions: &[Condition]) -> Result<Points
             )));
         }
     }
-    Ok(Points { header, rows })
+    Ok(points)
 }
 
 #[cfg(test)]
@@ -114,7 +114,7 @@ mod tests {
         let rows = [["a", "2", "10%"], ["a", "10", ""], ["b", "4", "5%"]];
         let rows: Vec<Vec<String>> =
             rows.iter().map(|row| row.iter().map(ToString::to_string).collect()).collect();
-        let points = Points { header: &header, rows: rows.iter().map(Vec::as_slice).collect() };
+        let points = Points::new(&header, rows.iter().map(Vec::as_slice).collect());
         let condition = condition.parse()?;
         chosen(points, &[condition]).map(|it| it.rows.len()).map_err(|it| it.to_string())
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use vorrang_draw::plot::{Axis, Plot, Point, Says, Series, Theory};
+use vorrang_draw::plot::{Axis, COLOURS, Plot, Point, STYLES, Says, Series, Theory};
 use vorrang_protocol::parse_duration_ns;
 
 use crate::failure::Failure;
@@ -33,6 +33,8 @@ pub struct Points<'a> {
     pub header: &'a [String],
     /// A row for each point.
     pub rows: Vec<&'a [String]>,
+    /// The algorithms of the whole sheet, also where only some of its points are wanted.
+    algorithms: BTreeSet<&'a str>,
 }
 
 /// The default of the y axis: the first of these that was measured.
@@ -40,12 +42,13 @@ const USUAL: [&str; 5] =
     ["messages_per_entry", "messages", "detection_mean", "sync_delay_mean", "response_mean"];
 
 /// The labels of columns, where they differ from their names.
-const CALLED: [(&str, &str); 12] = [
+const CALLED: [(&str, &str); 13] = [
     ("nodes", "nodes, N"),
+    ("latency", "latency of messages, ms"),
     ("messages_per_entry", "messages per entry"),
     ("sync_delay_mean", "synchronisation delay"),
     ("response_mean", "response time"),
-    ("throughput", "entries"),
+    ("throughput", "throughput"),
     ("load_max_per_entry", "messages per entry at the busiest node"),
     ("bytes_per_entry", "bytes per entry"),
     ("think", "time between requests, ms"),
@@ -58,9 +61,25 @@ const CALLED: [(&str, &str); 12] = [
 /// Columns that tell runs apart and are no measured figures: those up to here.
 const LAST_PARAMETER: &str = "time_unit";
 
+/// The column of names.
+const ALGORITHM: &str = "algorithm";
+
+/// Columns that follow from others where nothing is said of them.
+const FOLLOWS: [(&str, &str); 1] = [("hold", "latency")];
+
 /// Columns whose values say nothing that another does not.
 const NO_PARAMETER: [&str; 7] =
     ["sweep", "points", "point", "problem", "setup", "seed", LAST_PARAMETER];
+
+impl<'a> Points<'a> {
+    /// All points of a sheet.
+    pub fn new(header: &'a [String], rows: Vec<&'a [String]>) -> Self {
+        let column = header.iter().position(|it| it == ALGORITHM);
+        let algorithms = column
+            .map_or_else(BTreeSet::new, |column| rows.iter().map(|row| &*row[column]).collect());
+        Self { header, rows, algorithms }
+    }
+}
 
 impl Points<'_> {
     fn column(&self, name: &str) -> Option<usize> {
@@ -86,10 +105,27 @@ impl Points<'_> {
             .collect()
     }
 
+    /// Whether nobody varied a column: it follows from one that is not measured in the same way,
+    /// as the time inside, which is one latency unless something is said, follows from the latency.
+    fn follows(&self, column: usize) -> bool {
+        FOLLOWS.iter().any(|(name, from)| {
+            let Some(from) = self.column(from).filter(|_| self.header[column] == *name) else {
+                return false;
+            };
+            let mut known: BTreeMap<&str, &str> = BTreeMap::new();
+            for row in &self.rows {
+                if *known.entry(&row[from]).or_insert(&row[column]) != row[column] {
+                    return false;
+                }
+            }
+            known.len() > 1
+        })
+    }
+
     /// Those that tell series of one algorithm apart: what follows from x, such as how many ask,
     /// and what an algorithm assumes, such as the order of messages, does not.
     fn others(&self, x: usize) -> Vec<usize> {
-        let Some(algorithm) = self.column("algorithm") else { return Vec::new() };
+        let Some(algorithm) = self.column(ALGORITHM) else { return Vec::new() };
         let differ = |column: usize| {
             let mut seen: BTreeMap<(&str, &str), &str> = BTreeMap::new();
             self.rows.iter().any(|row| {
@@ -98,7 +134,7 @@ impl Points<'_> {
             })
         };
         let varied = self.varied().into_iter().filter(|&it| it != x && it != algorithm);
-        varied.filter(|&it| differ(it)).collect()
+        varied.filter(|&it| differ(it) && !self.follows(it)).collect()
     }
 
     fn x(&self, wanted: Option<&str>) -> Result<usize, Failure> {
@@ -116,7 +152,8 @@ impl Points<'_> {
             };
         }
         let nodes = self.column("nodes").filter(|it| varied.contains(it));
-        nodes.or_else(|| varied.iter().copied().find(|&it| is_number(it))).ok_or_else(|| {
+        let is_own = |it: usize| is_number(it) && !self.follows(it);
+        nodes.or_else(|| varied.iter().copied().find(|&it| is_own(it))).ok_or_else(|| {
             Failure::usage("nothing varies in these points: sweep over several values of an option")
         })
     }
@@ -181,6 +218,13 @@ pub fn plot(points: &Points<'_>, wanted: &Wanted) -> Result<Plot, Failure> {
              {MOST_BANDS} series (--where)."
         ));
     }
+    if styles.len() > STYLES {
+        notes.push(format!(
+            "Of {} circumstances only {STYLES} have signs of their own, and then they begin anew: \
+             --where leaves some out.",
+            styles.len()
+        ));
+    }
     let (is_log_x, is_log_y) = wanted.log.unwrap_or_else(|| logs(&series));
     if let (true, Some(low)) = (is_log_y, wanted.limits.0.filter(|it| *it <= 0.0)) {
         return Err(Failure::usage(format!(
@@ -210,7 +254,7 @@ fn with_unit(y: &str, unit: Option<&String>) -> String {
     let is_time =
         ["sync_delay", "response", "detection", "duration"].iter().any(|it| y.contains(it));
     match y {
-        "throughput" => format!("entries per {unit}"),
+        "throughput" => format!("throughput, entries per {unit}"),
         _ if is_time => format!("{}, {unit}", called(y)),
         _ => called(y),
     }
@@ -221,15 +265,22 @@ fn with_unit(y: &str, unit: Option<&String>) -> String {
 fn all_series(points: &Points<'_>, (x, y): (usize, &str)) -> (Vec<Series>, Vec<String>) {
     let others = points.others(x);
     let algorithm =
-        |row: &[String]| points.column("algorithm").map_or_else(String::new, |it| row[it].clone());
+        |row: &[String]| points.column(ALGORITHM).map_or_else(String::new, |it| row[it].clone());
+    let families: BTreeSet<&str> = points.rows.iter().map(|row| family(&row[x])).collect();
     let style = |row: &[String]| -> Vec<String> {
-        others.iter().map(|&it| format!("{} {}", called(&points.header[it]), row[it])).collect()
+        let said = |&it: &usize| {
+            let name = called(&points.header[it]);
+            format!("{} {}", before(&name, ','), row[it])
+        };
+        // Two distributions with one mean are two things.
+        let of_family = (families.len() > 1).then(|| family(&row[x]).to_owned());
+        others.iter().map(said).chain(of_family).collect()
     };
     let mut groups: BTreeMap<(String, Vec<String>), Vec<&[String]>> = BTreeMap::new();
     for row in &points.rows {
         groups.entry((algorithm(row), style(row))).or_default().push(row);
     }
-    let colours: BTreeSet<&String> = groups.keys().map(|it| &it.0).collect();
+    let colours = colours_by_algorithm(points, groups.keys().map(|it| &*it.0).collect());
     let mut styles: Vec<&Vec<String>> = Vec::new();
     for row in &points.rows {
         let known = groups.get_key_value(&(algorithm(row), style(row)));
@@ -241,12 +292,24 @@ fn all_series(points: &Points<'_>, (x, y): (usize, &str)) -> (Vec<Series>, Vec<S
     for ((algorithm, style), rows) in &groups {
         let name = [std::slice::from_ref(algorithm), &style[..]].concat().join(", ");
         let mut series = series(points, &name, rows, (x, y));
-        series.colour = colours.iter().position(|it| *it == algorithm).unwrap_or(0);
+        series.colour = colours.iter().position(|it| *it == algorithm.as_str()).unwrap_or(0);
         series.style = styles.iter().position(|it| *it == style).unwrap_or(0);
         all.push(series);
     }
     all.retain(|it| !it.points.is_empty());
     (all, styles.iter().map(|it| it.join(", ")).collect())
+}
+
+/// The algorithms in the order of their colours. One has the same in every plot of a sheet, whichever
+/// points are wanted, unless there are more than there are colours.
+fn colours_by_algorithm<'a>(points: &'a Points<'_>, drawn: BTreeSet<&'a str>) -> Vec<&'a str> {
+    let all = &points.algorithms;
+    if all.len() > COLOURS { drawn.into_iter().collect() } else { all.iter().copied().collect() }
+}
+
+/// What a time is drawn from, as it is written before its parameters: `exp` in `exp:2ms`.
+fn family(text: &str) -> &str {
+    text.rsplit_once(':').map_or("constant", |(family, _)| before(family, ':'))
 }
 
 /// The points of one series: means over seeds.
@@ -302,6 +365,13 @@ pub struct Column {
     pub values: String,
 }
 
+/// Numbers by what they are worth, all else by the alphabet.
+pub(crate) fn in_order(values: &mut Vec<&str>) {
+    let number = |text: &str| value(text).unwrap_or(f64::INFINITY);
+    values.sort_unstable_by(|a, b| number(a).total_cmp(&number(b)).then_with(|| a.cmp(b)));
+    values.dedup();
+}
+
 /// A number with six digits behind the point at most.
 fn in_short(number: f64) -> String {
     let text = format!("{number:.6}");
@@ -317,8 +387,10 @@ pub fn columns(points: &Points<'_>) -> Vec<Column> {
                 values.push(&row[it]);
             }
         }
-        let (name, values) = (points.header[it].clone(), values.join(", "));
+        let name = points.header[it].clone();
         let is_number = points.rows.iter().all(|row| value(&row[it]).is_some());
+        in_order(&mut values);
+        let values = values.join(", ");
         Column { name, is_measured: false, is_number, values }
     };
     let first = points.column(LAST_PARAMETER).map_or(0, |it| it + 1);
@@ -374,7 +446,7 @@ mod tests {
     fn plotted(wanted: &Wanted) -> Result<Plot, Failure> {
         let (header, rows) = sheet();
         let rows = rows.iter().map(Vec::as_slice).collect();
-        plot(&Points { header: &header, rows }, wanted)
+        plot(&Points::new(&header, rows), wanted)
     }
 
     #[test]
@@ -397,7 +469,7 @@ mod tests {
             row.push((number != 1).to_string());
         }
         let rows = rows.iter().map(Vec::as_slice).collect();
-        let plot = plot(&Points { header: &header, rows }, &Wanted::default()).unwrap();
+        let plot = plot(&Points::new(&header, rows), &Wanted::default()).unwrap();
         assert!((plot.series[0].points[0].y - 2.0).abs() < 1e-9, "{:?}", plot.series[0].points);
     }
 
@@ -406,12 +478,63 @@ mod tests {
         let (header, mut rows) = sheet();
         rows[1][4] = "light".to_owned();
         let rows = rows.iter().map(Vec::as_slice).collect();
-        let plot = plot(&Points { header: &header, rows }, &Wanted::default()).unwrap();
+        let plot = plot(&Points::new(&header, rows), &Wanted::default()).unwrap();
         let names: Vec<&str> = plot.series.iter().map(|it| &*it.name).collect();
         assert_eq!(names, ["a, load heavy", "a, load light", "b, load heavy"]);
         let looks: Vec<_> = plot.series.iter().map(|it| (it.colour, it.style)).collect();
         assert_eq!(looks, [(0, 0), (0, 1), (1, 0)]);
         assert_eq!(plot.styles, ["load heavy", "load light"]);
+    }
+
+    /// A sheet with these columns and rows, in which T is the unit and `messages` the figure.
+    fn small(columns: &str, rows: &[&str]) -> (Vec<String>, Vec<Vec<String>>) {
+        let cells = |line: String| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+        let row = |line: &&str| cells(format!("{line},T,5"));
+        (cells(format!("{columns},time_unit,messages")), rows.iter().map(row).collect())
+    }
+
+    fn names(of: &(Vec<String>, Vec<Vec<String>>)) -> (String, Vec<String>) {
+        let points = Points::new(&of.0, of.1.iter().map(Vec::as_slice).collect());
+        let plot = plot(&points, &Wanted::default()).unwrap();
+        (plot.x.name, plot.series.into_iter().map(|it| it.name).collect())
+    }
+
+    #[test]
+    fn what_follows_from_another_option_is_neither_an_axis_nor_in_names() {
+        let of = "algorithm,nodes,hold,latency";
+        let rows = ["a,3,1ms,1ms", "a,5,1ms,1ms", "a,3,2ms,2ms", "a,5,2ms,2ms"];
+        let two = ["a, latency of messages 1ms", "a, latency of messages 2ms"].map(str::to_owned);
+        assert_eq!(names(&small(of, &rows)), ("nodes, N".to_owned(), two.to_vec()));
+        let one = small(of, &["a,3,1ms,1ms", "a,3,2ms,2ms"]);
+        assert_eq!(names(&one), ("latency of messages, ms".to_owned(), vec!["a".to_owned()]));
+        // It was varied by itself.
+        let own = small(of, &["a,3,1ms,1ms", "a,5,1ms,1ms", "a,3,2ms,1ms", "a,5,2ms,1ms"]);
+        assert_eq!(names(&own).1, ["a, time inside 1ms", "a, time inside 2ms"]);
+        let kinds = small(of, &["a,3,1ms,1ms", "a,3,2ms,2ms", "a,3,1ms,exp:1ms"]);
+        assert_eq!(names(&kinds).1, ["a, constant", "a, exp"]);
+    }
+
+    #[test]
+    fn an_algorithm_has_one_colour_in_all_plots_of_a_sheet() {
+        let rows = ["a,3", "a,5", "b,3", "b,5", "c,3", "c,5"];
+        let (header, rows) = small("algorithm,nodes", &rows);
+        let mut points = Points::new(&header, rows.iter().map(Vec::as_slice).collect());
+        points.rows.retain(|row| row[0] == "c");
+        let plot = plot(&points, &Wanted::default()).unwrap();
+        assert_eq!((plot.series.len(), plot.series[0].colour), (1, 2));
+    }
+
+    #[test]
+    fn more_circumstances_than_there_are_signs_are_said() {
+        for (many, notes) in [(STYLES, 0), (STYLES + 1, 1)] {
+            let rows: Vec<String> =
+                (0..many).flat_map(|it| [3, 5].map(|n| format!("a,{n},{it}%"))).collect();
+            let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+            let (header, rows) = small("algorithm,nodes,loss", &rows);
+            let points = Points::new(&header, rows.iter().map(Vec::as_slice).collect());
+            let plot = plot(&points, &Wanted::default()).unwrap();
+            assert_eq!(plot.notes.len(), notes, "{:?}", plot.notes);
+        }
     }
 
     #[test]
@@ -426,7 +549,7 @@ mod tests {
             let all = (0..count).flat_map(|it| [(it, "2"), (it, "4")]).map(row);
             let rows: Vec<Vec<String>> = all.collect();
             let rows = rows.iter().map(Vec::as_slice).collect();
-            let plot = plot(&Points { header: &header, rows }, &Wanted::default()).unwrap();
+            let plot = plot(&Points::new(&header, rows), &Wanted::default()).unwrap();
             assert_eq!(plot.series.iter().map(|it| it.theory.len()).sum::<usize>(), bounds);
             assert_eq!(plot.notes.len(), usize::from(bounds == 0), "{:?}", plot.notes);
         }
@@ -436,11 +559,14 @@ mod tests {
     fn what_can_be_plotted_is_listed() {
         let (header, rows) = sheet();
         let rows = rows.iter().map(Vec::as_slice).collect();
-        let all = columns(&Points { header: &header, rows });
+        let all = columns(&Points::new(&header, rows));
         let shown: Vec<String> =
             all.iter().map(|it| format!("{} {} {}", it.is_measured, it.name, it.values)).collect();
         assert_eq!(shown[0], "false algorithm a, b");
         assert_eq!(shown[1], "false nodes 2, 64");
+        let mut values = vec!["13", "3", "20", "7", "3", "x", "1ms"];
+        in_order(&mut values);
+        assert_eq!(values, ["1ms", "3", "7", "13", "20", "x"]);
         assert_eq!(shown.last().unwrap(), "true messages_per_entry 2 to 128");
     }
 
@@ -456,7 +582,7 @@ mod tests {
             row.extend([low.to_owned(), high.to_owned()]);
         }
         let rows = rows.iter().map(Vec::as_slice).collect();
-        let plot = plot(&Points { header: &header, rows }, &Wanted::default()).unwrap();
+        let plot = plot(&Points::new(&header, rows), &Wanted::default()).unwrap();
         let says: Vec<Says> =
             plot.series.iter().flat_map(|it| &it.theory).map(|it| it.says).collect();
         assert_eq!(says, [Says::Value(2.0), Says::Bounds(5.0, f64::INFINITY), Says::Value(3.0)]);

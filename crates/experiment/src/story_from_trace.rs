@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use vorrang_draw::story::{self, Clock, Event, Look, MessageLabel, Story, Wrong};
+use vorrang_draw::story::{self, Clock, Event, Gloss, Look, MessageLabel, Story, Wrong};
 use vorrang_protocol::{NodeId, NodeState, show_duration_ns};
 use vorrang_trace::{Ending, Fault, Line, LineMessage, Loss, Objection, Recording, What};
 
@@ -39,7 +39,6 @@ pub fn story(run: &Recording, with_states: bool) -> Result<Story, Failure> {
         events.push(Event { at: line.at_ns, node: line.node.index(), what, state });
     }
     let lanes: Vec<String> = (0..header.nodes).map(|id| format!("node {id}")).collect();
-    remarks.extend(events.iter().any(says_incarnation).then(|| INCARNATIONS.to_owned()));
     let beats = subject.beats(header.get("on_views").is_some());
     let states = shown.map(|shown| {
         let nodes = lanes.iter().zip(&shown.last).map(|(lane, state)| (lane.clone(), state, None));
@@ -54,28 +53,36 @@ pub fn story(run: &Recording, with_states: bool) -> Result<Story, Failure> {
         wrong,
         repeats_from,
         remarks,
+        glosses: SIGNS,
         states,
         beats: beats.iter().map(ToString::to_string).collect(),
         ..Story::default()
     })
 }
 
-/// What `3'1` means.
-const INCARNATIONS: &str = "\
+/// Signs that messages and notices have of any problem.
+const SIGNS: &[Gloss] = &[
+    Gloss {
+        sign: "0'0",
+        means: "\
     A number behind an apostrophe counts how often a node has come back: 3'1 is node 3 after the \
-    first time, 3'1/0 its first message since then, and 1'0 the message 0 of such a node.";
-
-/// Whether a message or a notice says so.
-fn says_incarnation(event: &Event) -> bool {
-    let text = match &event.what {
-        story::What::Said { text, .. } => text,
-        story::What::Sent { letter, .. } | story::What::Got { letter, .. } => &letter.text,
-        _ => return false,
-    };
-    let is_digit = |letter: Option<&u8>| letter.is_some_and(u8::is_ascii_digit);
-    let letters = text.as_bytes();
-    letters.windows(3).any(|it| it[1] == b'\'' && is_digit(it.first()) && is_digit(it.last()))
-}
+    first time, 3'1/0 its first message since then, and 1'0 the message 0 of such a node.",
+    },
+    Gloss {
+        sign: "delivers 0/0",
+        means: "delivers 1/0: the message 0 of node 1, and behind a colon what it says.",
+    },
+    Gloss {
+        sign: "[view 0",
+        means: "\
+    [view 2, clock 7]: a message between members of view 2, whose sender has counted 7 entries. \
+    Members of a view are numbered by their places in it, from 0.",
+    },
+    Gloss {
+        sign: "after [",
+        means: "NEWVIEW(2 {0, 1} after [m]): view 2 has the members 0 and 1, who deliver m first.",
+    },
+];
 
 /// The machines of a recorded run.
 pub fn subject(run: &Recording) -> Result<&'static dyn Subject, Failure> {
@@ -221,20 +228,6 @@ fn capital(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn incarnations_are_noticed() {
-        let said = |text: &str| {
-            let what = story::What::Said {
-                text: text.to_owned(),
-                is_command: false,
-                look: Look::default(),
-            };
-            says_incarnation(&Event { at: 0, node: 0, what, state: None })
-        };
-        assert!(said("delivers 3'1/0: x") && said("DATA(1'0)"));
-        assert!(!said("delivers 3/0: it's") && !said("'2'"));
-    }
 
     #[test]
     fn a_partition_is_said_in_short() {

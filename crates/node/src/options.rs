@@ -7,7 +7,9 @@ use vorrang_algorithms::card::About;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::options::SetupArgs;
 use vorrang_experiment::options::explicit_args::ExplicitArgs;
-use vorrang_experiment::values::{WallTime, whole};
+use vorrang_experiment::values::WallTime;
+#[cfg(feature = "clap")]
+use vorrang_experiment::values::whole;
 use vorrang_net::Timing;
 use vorrang_net::udp::{Cast, Faults, Multicast, Udp};
 use vorrang_protocol::NodeId;
@@ -49,9 +51,12 @@ use crate::views_options::OnViewsArgs;
 /// Links are neither encrypted nor authenticated yet: anyone who reaches a node can pose as a
 /// member that it has not met, and anyone who reads the traffic can take a member's place. So a
 /// node listens on loopback alone, unless it is told --insecure.
-#[derive(Clone, Debug, clap::Args)]
-#[command(verbatim_doc_comment)]
-#[command(after_help = "Example, in three terminals:\n  \
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
+#[cfg_attr(feature = "clap", command(verbatim_doc_comment))]
+#[cfg_attr(
+    feature = "clap",
+    command(after_help = "Example, in three terminals:\n  \
     vorrang node --id 0 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n  \
     vorrang node --id 1 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n  \
     vorrang node --id 2 --peers 127.0.0.1:7000,127.0.0.1:7001,127.0.0.1:7002\n\n\
@@ -61,70 +66,95 @@ use crate::views_options::OnViewsArgs;
     The same for three that find each other, in each of three terminals:\n  \
     vorrang node -a nack --udp 239.255.0.1:7400 --discover 3\n\n\
     VORRANG_LOG sets what is logged: error, warn (as it is), info or debug; of the network alone\n\
-    with vorrang_net=debug,info.")]
+    with vorrang_net=debug,info.")
+)]
 pub struct Node {
     /// Which of the peers this is, counted from 0
-    #[arg(long, value_parser = whole(0..=u32::MAX))]
-    #[arg(required_unless_present_any = ["join", "discover"])]
+    #[cfg_attr(feature = "clap", arg(long, value_parser = whole(0..=u32::MAX)))]
+    #[cfg_attr(feature = "clap", arg(required_unless_present_any = ["join", "discover"]))]
     pub(crate) id: Option<u32>,
     /// The addresses of all nodes, this one included, the same list everywhere; with --on-views of
     /// those that found the group
-    #[arg(long, value_delimiter = ',', value_name = "HOST:PORT")]
-    #[arg(required_unless_present_any = ["join", "discover"])]
+    #[cfg_attr(feature = "clap", arg(long, value_delimiter = ',', value_name = "HOST:PORT"))]
+    #[cfg_attr(feature = "clap", arg(required_unless_present_any = ["join", "discover"]))]
     pub(crate) peers: Vec<String>,
     /// Which algorithm, as `vorrang list` calls it; the same everywhere
-    #[arg(long, short, default_value = "ricart-agrawala")]
+    #[cfg_attr(feature = "clap", arg(long, short, default_value = "ricart-agrawala"))]
     pub(crate) algorithm: String,
     /// The name of the group; nodes of another group are refused
-    #[arg(long, default_value = "default")]
+    #[cfg_attr(feature = "clap", arg(long, default_value = "default"))]
     pub(crate) group: String,
     /// Write everything that happens at this node to this file when it ends; if a node of its group
     /// is killed and started again, it is then refused
-    #[arg(long, value_name = "FILE")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub(crate) trace: Option<PathBuf>,
     /// Go on serving the others when standard input ends
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     pub(crate) stay: bool,
     /// The address to listen on, if the others reach this node by another
-    #[arg(long, value_name = "HOST:PORT")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "HOST:PORT"))]
     pub(crate) listen: Option<String>,
     /// Listen on an address that other machines can reach, though links are neither encrypted nor
     /// authenticated
-    #[arg(long)]
+    #[cfg_attr(feature = "clap", arg(long))]
     insecure: bool,
     /// The interval of heartbeats on idle connections
-    #[arg(long, default_value = "1s", value_name = "TIME", help_heading = "Timing")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, default_value = "1s", value_name = "TIME", help_heading = "Timing")
+    )]
     heartbeat: WallTime,
     /// Drop a connection, and make it anew, after so long a silence
-    #[arg(long, default_value = "5s", value_name = "TIME", help_heading = "Timing")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, default_value = "5s", value_name = "TIME", help_heading = "Timing")
+    )]
     give_up: WallTime,
     /// The longest pause between two attempts to connect to a node that does not answer
-    #[arg(long, default_value = "1s", value_name = "TIME", help_heading = "Timing")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, default_value = "1s", value_name = "TIME", help_heading = "Timing")
+    )]
     back_off: WallTime,
     /// When leaving, wait so long for a withdrawn request to be granted and released
-    #[arg(long, default_value = "5s", value_name = "TIME", help_heading = "Timing")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, default_value = "5s", value_name = "TIME", help_heading = "Timing")
+    )]
     pub(crate) leave_within: WallTime,
     /// Use UDP instead of TCP, with algorithms that tolerate lost datagrams. A message to all is
     /// one datagram to this multicast address; one to each member if it is 'unicast' [default: an
     /// address that is derived from --peers]
-    #[arg(long, value_name = "GROUP", num_args = 0..=1, default_missing_value = "")]
-    #[arg(help_heading = "Datagrams")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "GROUP", num_args = 0..=1, default_missing_value = ""))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Datagrams"))]
     udp: Option<String>,
     /// Find so many members, this one included, by announcements to the multicast address that
     /// --udp gives, instead of --id and --peers: 2 to 64 processes with the same --group and
     /// settings agree on one list. Each listens on --listen, or on any free port
-    #[arg(long, value_name = "NODES", value_parser = whole(2..=64_u32), requires = "udp")]
-    #[arg(conflicts_with_all = ["id", "peers"], help_heading = "Datagrams")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", value_parser = whole(2..=64_u32), requires = "udp"))]
+    #[cfg_attr(feature = "clap", arg(conflicts_with_all = ["id", "peers"], help_heading = "Datagrams"))]
     pub(crate) discover: Option<u32>,
     /// Join the multicast group on the interface with this address, and not on loopback
-    #[arg(long, value_name = "ADDRESS", requires = "udp", help_heading = "Datagrams")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "ADDRESS", requires = "udp", help_heading = "Datagrams")
+    )]
     pub(crate) interface: Option<Ipv4Addr>,
     /// Drop this share of all datagrams that arrive, to test the algorithm
-    #[arg(long, value_name = "SHARE", requires = "udp", help_heading = "Datagrams")]
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "SHARE", requires = "udp", help_heading = "Datagrams")
+    )]
     drop: Option<Share>,
-    #[command(flatten, next_help_heading = "Views: members join, leave and come back")]
+    #[cfg_attr(
+        feature = "clap",
+        command(flatten, next_help_heading = "Views: members join, leave and come back")
+    )]
     pub(crate) views: OnViewsArgs,
-    #[command(flatten, next_help_heading = "Set-up, the same everywhere")]
+    #[cfg_attr(
+        feature = "clap",
+        command(flatten, next_help_heading = "Set-up, the same everywhere")
+    )]
     pub(crate) setup: ExplicitArgs<SetupArgs>,
 }
 

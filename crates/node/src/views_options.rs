@@ -10,40 +10,44 @@ use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::setup::Parameter;
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::values::{WallTime, whole};
+use vorrang_experiment::values::WallTime;
+#[cfg(feature = "clap")]
+use vorrang_experiment::values::whole;
+#[cfg(feature = "clap")]
 use vorrang_net::MAX_ROOM;
 
 /// The default of the largest number of members.
 const ROOM: u32 = 64;
 /// Whether a lock lives on views, and how.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "clap", derive(clap::Args))]
 pub(crate) struct OnViewsArgs {
     /// Run the algorithm inside the views of a group: it goes on without members that are gone,
     /// admits those that join or come back, and gives every entry a fencing token that a resource
     /// can check; with virtual-synchrony, let others join the group
-    #[arg(long, conflicts_with_all = ["udp", "trace"])]
+    #[cfg_attr(feature = "clap", arg(long, conflicts_with_all = ["udp", "trace"]))]
     on_views: bool,
     /// Join a running group by the address of any member (or of several: of the first that
     /// answers), and listen on --listen
-    #[arg(long, value_delimiter = ',', value_name = "HOST:PORT")]
-    #[arg(requires_all = ["on_views", "listen"], conflicts_with_all = ["id", "peers"])]
+    #[cfg_attr(feature = "clap", arg(long, value_delimiter = ',', value_name = "HOST:PORT"))]
+    #[cfg_attr(feature = "clap", arg(requires_all = ["on_views", "listen"], conflicts_with_all = ["id", "peers"]))]
     pub(crate) join: Vec<String>,
     /// The largest number of members, the same everywhere [default: 64]
-    #[arg(long, value_name = "NODES", requires = "on_views")]
-    #[arg(value_parser = whole(1..=MAX_ROOM as u32))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", requires = "on_views"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(1..=MAX_ROOM as u32)))]
     room: Option<u32>,
     /// A node inside loses the lock if it cannot renew its lease for so long, and the next view
     /// waits until leases of the last one are over; the same everywhere
-    #[arg(long, value_name = "TIME", requires = "on_views")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "TIME", requires = "on_views"))]
     lease: Option<WallTime>,
     /// Keep on disk, in this directory, what the node must not forget: then all founders vote, in
     /// whatever life, and the group goes on as long as a majority of them is up, even if all were
     /// killed before; incarnations and fencing tokens grow whatever clocks do. For all members or
     /// for none, and a directory for each
-    #[arg(long, value_name = "DIR", requires = "on_views")]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "DIR", requires = "on_views"))]
     pub(crate) data: Option<PathBuf>,
     /// The largest clock drift, in parts per thousand; the same everywhere [default: 0]
-    #[arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(0..=999_u32))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(0..=999_u32)))]
     drift: Option<u32>,
 }
 

@@ -123,13 +123,25 @@ fn the_catalogue_has_the_text_of_every_golden_run() {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
     let mut files: Vec<String> = files.map(|name| name.into_string().unwrap()).collect();
     files.sort();
-    let known: Vec<String> = runs::RUNS.iter().map(|(name, _)| format!("{name}.run")).collect();
+    let known: Vec<String> = runs::RUNS.iter().map(|run| format!("{}.run", run.name)).collect();
     assert_eq!(known, files, "add it to src/golden.rs");
-    assert!(runs::find("cao-singhal-thirteen").is_some_and(|it| it.starts_with("cao-singhal ")));
+    assert!(runs::find("cao-singhal-thirteen").is_some_and(|it| it.algorithm() == "cao-singhal"));
     assert_eq!(runs::find("nobody"), None);
-    for (name, text) in runs::RUNS {
-        let about = runs::about(text);
-        assert!(about.len() > 10 && !about.contains('\n'), "{name}: '{about}'");
+}
+
+/// A list of them is read by somebody who has seen none of them.
+#[test]
+fn every_golden_run_says_in_a_line_what_it_shows() {
+    for run in runs::RUNS {
+        let (name, shows) = (run.name, run.shows);
+        let length = shows.chars().count();
+        assert!((20..=72).contains(&length), "{name}: {length} letters: {shows}");
+        let speaks_of_another = ["The ", "the same", "The same", "other example", "but "];
+        assert!(!speaks_of_another.iter().any(|it| shows.starts_with(it)), "{name}: {shows}");
+        assert!(!shows.contains("the same") && !shows.contains("the other example"), "{name}");
+        assert!(!shows.ends_with('.') && !shows.contains('\n'), "{name}: {shows}");
+        let others = runs::RUNS.iter().filter(|it| it.algorithm() == run.algorithm());
+        assert_eq!(others.filter(|it| it.shows == shows).count(), 1, "{name}: {shows}");
     }
 }
 

@@ -40,7 +40,8 @@ use crate::search_progress::SearchProgress;
 /// losses, partitions, pauses and the path of a token are shown; the caption says what went wrong,
 /// and which node waited for which. A run that is wider than a screen goes on below, up to 12 rows
 /// or some 6000 pixels down; --from and --to show another part of it. Beyond 20 nodes messages have
-/// colours and no names. `draw run` makes 10 entries or multicasts, unless it is told how many.
+/// colours and no names. `draw run` makes 10 entries or multicasts, or 4 heartbeats of failure
+/// detection, unless it is told how many or how long.
 #[derive(Debug, clap::Args)]
 #[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
 #[command(after_help = "Examples:\n  \
@@ -416,12 +417,23 @@ impl Inline {
             self.options.args.mutex.entries = DRAWN;
         }
         self.options.args.multicast.multicasts.get_or_insert(DRAWN);
+        let about = entry.algorithm.about();
+        if about.problem == "detection" && !self.options.has("for") {
+            let args = &mut self.options.args;
+            let beat = args.setup.setup(&about, args.common.nodes)?.beat;
+            // None is under way at the end.
+            args.lasting.lasting = Some(beat * DRAWN_BEATS - beat / 2);
+        }
         record(&*run_of(entry, &self.options)?, self.net)
     }
 }
 
 /// So many entries or multicasts are drawn, unless another number is wanted.
 const DRAWN: u64 = 10;
+
+/// For so many heartbeats failure detection is drawn, and longer where faults take longer to be
+/// noticed.
+const DRAWN_BEATS: u32 = 4;
 
 /// Makes a run, and hands back what was recorded of it.
 pub(crate) fn record(run: &dyn Run, net: bool) -> Result<Recording, Failure> {
@@ -437,6 +449,10 @@ impl Question {
     fn record(self) -> Result<Recording, Failure> {
         let entry = lookup::algorithm(&self.algorithm)?;
         let args = &self.args.args;
+        if args.flaw.as_deref() == Some("list") {
+            let line = format!("vorrang check {} --flaw list", self.algorithm);
+            return Err(Failure::usage(format!("--flaw list draws nothing: {line} names flaws")));
+        }
         self.args.check_fit(&[&entry.algorithm.about()])?;
         let query = lookup::subject(entry, args)?.question(args)?;
         let answer = (query.answer)(&mut SearchProgress::new(true).watch());

@@ -100,7 +100,9 @@ fn beginning(text: &str) -> String {
 
 /// The costs in a sentence, as many as there are lines for.
 fn priced(Costs { common, ends, rows }: &Costs) -> String {
-    let mut text = format!("Costs with {common}:");
+    // In tables these are headers.
+    let common: Vec<String> = common.split(' ').map(lowered).collect();
+    let mut text = format!("Costs with {}:", common.join(" "));
     let [at_one, at_other] = ends.map(str::to_lowercase);
     for (index, CostRow { of, spans: [one, other] }) in rows.iter().enumerate() {
         let both = if one == other {
@@ -123,6 +125,13 @@ fn priced(Costs { common, ends, rows }: &Costs) -> String {
     text + "."
 }
 
+/// A word of a header as it stands in a sentence; signs such as T and options stay as they are.
+fn lowered(word: &str) -> String {
+    let letters = word.chars().filter(|it| it.is_alphabetic()).count();
+    let is_shouted = letters > 1 && !word.chars().any(char::is_lowercase);
+    if is_shouted || word == "A" { word.to_lowercase() } else { word.to_owned() }
+}
+
 fn flaws(about: &About) -> String {
     let (name, mistakes) = (about.name, &about.mistakes);
     let Some(first) = mistakes.first() else { return String::new() };
@@ -130,4 +139,32 @@ fn flaws(about: &About) -> String {
     rows.extend(mistakes.iter().map(|flaw| vec![flaw.name.to_owned(), flaw.what.to_owned()]));
     let see = format!("\nSee one happen: vorrang check {name} --flaw {}\n", first.name);
     format!("{}{}", table(&rows), wrapped(&see))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_lowered_and_signs_are_not() {
+        let header = "--nodes 13, 100 BEATS, T = 1ms, A CRASH";
+        let words: Vec<String> = header.split(' ').map(lowered).collect();
+        assert_eq!(words.join(" "), "--nodes 13, 100 beats, T = 1ms, a crash");
+    }
+
+    #[test]
+    fn no_word_of_any_opening_is_a_header() {
+        for entry in catalogue() {
+            let algorithm = &*entry.algorithm;
+            let about = algorithm.about();
+            let setup = SetupArgs::default().setup(&about, 13).expect("13 fit all");
+            let Ok(costs) = algorithm.costs(&setup) else { continue };
+            let priced = priced(&costs);
+            let is_shouted = |word: &&str| {
+                word.len() > 2 && word.chars().all(|it| it.is_ascii_uppercase() || it == ',')
+            };
+            let shouted: Vec<&str> = priced.split(' ').filter(is_shouted).collect();
+            assert!(shouted.is_empty(), "{}: {shouted:?} in {priced}", about.name);
+        }
+    }
 }

@@ -112,7 +112,7 @@ impl Plot {
         }
         let sheet = SweepCsv::read(&self.file)?;
         let rows = sheet.rows.values().map(Vec::as_slice).collect();
-        let points = chosen(Points { header: &sheet.header, rows }, &self.conditions)?;
+        let points = chosen(Points::new(&sheet.header, rows), &self.conditions)?;
         let Some(output) = self.output else { return print(&listed(&points)) };
         let wanted = Wanted {
             x: self.x,
@@ -152,7 +152,7 @@ fn listed(points: &Points<'_>) -> String {
 
 pub(crate) fn of_sheet(sheet: &SweepCsv, wanted: &Wanted) -> Result<Picture, Failure> {
     let rows = sheet.rows.values().map(Vec::as_slice).collect();
-    plot(&Points { header: &sheet.header, rows }, wanted)
+    plot(&Points::new(&sheet.header, rows), wanted)
 }
 
 /// Whether a plot can be written to a file of that name.

@@ -89,12 +89,12 @@ impl Report {
         let title = first.map_or("", |about| about.problem_title);
         let mut page = Page::new(&format!("Vorrang: {title}, {} nodes", self.nodes));
         page.paragraph(&format!(
-            "{}, written once as a state machine and run here in a simulator and in a model \
+            "{} written once as a state machine and run here in a simulator and in a model \
              checker. Times are in T, the mean latency of a message. Every figure comes with the \
              command that repeats it; version {}.",
             match entries.len() {
-                1 => "One algorithm".to_owned(),
-                many => format!("{many} algorithms, each"),
+                1 => "One algorithm,".to_owned(),
+                many => format!("{many} algorithms, each of them"),
             },
             env!("CARGO_PKG_VERSION")
         ));
@@ -132,11 +132,8 @@ impl Report {
             line.option("problem", &self.problem);
         }
         // Those that were named and cannot be asked by several at once are not compared.
-        let is_fit = |name: &&String| {
-            let entry = lookup::algorithm(name);
-            entry.is_ok_and(|entry| !entry.algorithm.about().assumes.one_at_a_time)
-        };
-        let mut algorithms: Vec<String> = self.algorithms.iter().filter(is_fit).cloned().collect();
+        let fit = self.algorithms.iter().filter(|name| !is_one_at_a_time(name));
+        let mut algorithms: Vec<String> = fit.cloned().collect();
         if algorithms.is_empty() {
             // Why none of those that were named can be compared is said when they are run.
             algorithms.clone_from(&self.algorithms);
@@ -155,16 +152,29 @@ impl Report {
         (Selection { algorithms, problem, seeds: self.seeds }, points, line)
     }
 
+    /// Those that were named and are neither compared nor plotted, in a sentence each.
+    fn left_out(&self) -> Vec<String> {
+        let left = self.algorithms.iter().filter(|name| is_one_at_a_time(name));
+        let left: Vec<&String> = left.collect();
+        if left.len() == self.algorithms.len() {
+            // Then they are compared after all, and why not is said there.
+            return Vec::new();
+        }
+        let sentence = |name: &&String| {
+            format!(
+                "Left out of comparison and plots: {name} assumes that requests come one at a time."
+            )
+        };
+        left.iter().map(sentence).collect()
+    }
+
     fn comparison(&self, page: &mut Page) -> Result<(), Failure> {
         let (selection, points, line) = self.selection(&[self.nodes]);
         let selected = selection.runs(&points, |algorithm| Some(algorithm.contrast()))?;
         let rows = measured(&selected.runs)?;
         page.part("comparison", "Comparison");
-        page.paragraph(
-            "Below every mean stands what the theory says: ✓ where it predicts a value and the \
-             measured mean meets it, ○ where it gives a range and the mean lies within, ✗ where \
-             the two disagree.",
-        );
+        let all: Vec<&Row> = rows.iter().collect();
+        page.paragraph(&below_means(&cells(&all).0.concat().concat()));
         let mut titles: Vec<&str> = Vec::new();
         for row in &rows {
             if !titles.contains(&&*row.page) {
@@ -185,7 +195,7 @@ impl Report {
                 explained = words;
             }
         }
-        for sentence in &selected.left_out {
+        for sentence in selected.left_out.iter().chain(&self.left_out()) {
             page.paragraph(sentence);
         }
         page.command(&format!("vorrang compare{line}"));
@@ -213,7 +223,7 @@ impl Report {
         let file = "sweep.csv";
         page.command(&format!("vorrang sweep{line} --csv {file}"));
         for y in self.plotted() {
-            let points = Points { header: &header, rows: rows.iter().map(Vec::as_slice).collect() };
+            let points = Points::new(&header, rows.iter().map(Vec::as_slice).collect());
             let wanted = Wanted { y: Some((*y).to_owned()), ..Wanted::default() };
             // Quantities that a problem does not measure are not plotted.
             let Ok(picture) = plot(&points, &wanted) else { continue };
@@ -275,11 +285,14 @@ impl Report {
     fn verification(&self, page: &mut Page, entries: &[&'static Entry]) -> Result<(), Failure> {
         page.part("verification", "Verification");
         page.paragraph(&format!(
-            "Every interleaving of {CHECKED_NODES} nodes, for at most {} seconds each. Verified \
+            "Every interleaving of {CHECKED_NODES} nodes, for at most {} each. Verified \
              means that all states were explored without a violation; bounded, that no violation \
              was found within the time; violated, that there is a counterexample, which is drawn \
              below. Some algorithms are in the catalogue because they fail.",
-            self.check
+            match self.check {
+                1 => "one second".to_owned(),
+                seconds => format!("{} seconds", grouped(seconds)),
+            }
         ));
         let head = ["ALGORITHM", "OUTCOME", "STATES", "WHAT WAS CHECKED"];
         let mut rows = vec![head.map(str::to_owned).map(Cell::from).to_vec()];
@@ -315,6 +328,26 @@ impl Report {
             page.picture(&picture, &format!("the counterexample of {name}."));
         }
         Ok(())
+    }
+}
+
+/// Whether an algorithm may get stuck when several ask.
+fn is_one_at_a_time(name: &str) -> bool {
+    lookup::algorithm(name).is_ok_and(|entry| entry.algorithm.about().assumes.one_at_a_time)
+}
+
+/// What stands below a mean, with the signs that are in the tables.
+fn below_means(text: &str) -> String {
+    const SIGNS: [(char, &str); 3] = [
+        ('✓', "✓ where it predicts a value and the measured mean meets it"),
+        ('○', "○ where it gives a range and the mean lies within"),
+        ('✗', "✗ where the two disagree"),
+    ];
+    let found: Vec<&str> =
+        SIGNS.iter().filter(|(sign, _)| text.contains(*sign)).map(|it| it.1).collect();
+    match &found[..] {
+        [] => "The theory says nothing of these runs.".to_owned(),
+        all => format!("Below every mean stands what the theory says: {}.", all.join(", ")),
     }
 }
 
@@ -384,4 +417,16 @@ fn check_args(seconds: u64) -> CheckArgs {
     let time = Some(WallTime(Duration::from_secs(seconds)));
     let limits = CheckLimitArgs { time, ..CheckLimitArgs::default() };
     CheckArgs { nodes: Some(CHECKED_NODES), limits, ..CheckArgs::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signs_are_explained_where_they_occur() {
+        assert!(below_means("2 ✓ 3 ✗").ends_with("meets it, ✗ where the two disagree."));
+        assert!(!below_means("2 ✓").contains(['○', '✗']));
+        assert!(!below_means("2").contains("Below every mean"));
+    }
 }

@@ -104,7 +104,14 @@ impl Step {
                     .map_err(|failure| failure.in_file(path))?
             }
             (Some(name), None) => {
-                let about = lookup::algorithm(name)?.algorithm.about();
+                let entry =
+                    lookup::algorithm(name).map_err(|failure| match golden::find(name) {
+                        Some(_) => Failure::usage(format!(
+                            "{name} is a golden run: vorrang step --script {name} plays it"
+                        )),
+                        None => failure,
+                    })?;
+                let about = entry.algorithm.about();
                 self.args.check_fit(&[&about])?;
                 let StepArgs { nodes, order, flaw, reliable, setup } = given;
                 let reliable = reliable.then_some(Channels::Correct);
@@ -145,9 +152,8 @@ fn draw(line: &str, run: &Recording) -> Result<String, Failure> {
 /// The golden runs, with their algorithms and what they show.
 fn list() -> String {
     let mut rows = vec![["RUN", "ALGORITHM", "WHAT IT SHOWS"].map(str::to_owned).to_vec()];
-    for (name, text) in golden::RUNS {
-        let algorithm = text.split_whitespace().next().unwrap_or_default().to_owned();
-        rows.push(vec![name.replace('_', "-"), algorithm, golden::about(text)]);
+    for run in golden::RUNS {
+        rows.push(vec![run.typed(), run.algorithm().to_owned(), run.shows.to_owned()]);
     }
     table(&rows)
 }

@@ -46,7 +46,7 @@ const SEEDS: u64 = 3;
 /// kind, for one algorithm between any two events of the node. --on-views fills the whole table
 /// with runs on views. Under UNPLUG all cables of a device on a bus are pulled out (bus-reset).
 ///
-/// All algorithms with five nodes are some 425,000 runs and take about a minute on two cores.
+/// All algorithms with five nodes are more than 400,000 runs and take about a minute on two cores.
 /// --quick takes a few seconds: one seed, and at most 20 places of a kind in a run; what it calls
 /// stuck or unsafe is so, what it calls fine may be worse.
 ///

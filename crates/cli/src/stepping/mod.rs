@@ -18,8 +18,9 @@ use std::path::Path;
 
 use vorrang_algorithms::card::Order;
 use vorrang_experiment::failure::Failure;
-use vorrang_experiment::golden;
+use vorrang_experiment::golden::{self, Golden};
 use vorrang_experiment::lookup;
+use vorrang_experiment::names::nearest;
 use vorrang_experiment::options::OrderKind;
 use vorrang_experiment::options::check::CheckArgs;
 use vorrang_experiment::problem::Staged;
@@ -105,11 +106,28 @@ impl From<&str> for Problem {
 /// The text of a script: a file, or a golden run by its name.
 pub(crate) fn read_script(path: &Path) -> Result<String, Failure> {
     let golden = path.to_str().and_then(golden::find).filter(|_| !path.exists());
-    if let Some(text) = golden {
-        return Ok(text.to_owned());
+    if let Some(run) = golden {
+        return Ok(run.text.to_owned());
     }
-    fs::read_to_string(path)
-        .map_err(|why| Failure::World(format!("cannot read '{}': {why}", path.display())))
+    let typed = path.display().to_string();
+    let why = match fs::read_to_string(path) {
+        Ok(text) => return Ok(text),
+        Err(why) => Failure::World(format!("cannot read '{typed}': {why}")),
+    };
+    let names: Vec<String> = golden::RUNS.iter().map(Golden::typed).collect();
+    let hint = match nearest(&typed, names.iter().map(String::as_str)) {
+        Some(nearest) => format!("; did you mean '{nearest}'?"),
+        None => String::new(),
+    };
+    let neither = Failure::neither(
+        &typed,
+        format!(
+            "'{typed}' is neither a file nor a golden run{hint}\n  vorrang step --list names the \
+             golden runs"
+        ),
+    );
+    let is_word = !path.exists() && matches!(neither, Failure::Usage(_));
+    Err(if is_word { neither } else { why })
 }
 
 impl Session {

@@ -34,10 +34,12 @@ mod unix {
             raw.special_codes[SpecialCodeIndex::VMIN] = 1;
             raw.special_codes[SpecialCodeIndex::VTIME] = 0;
             *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
-            interrupt::before_the_end(Some(end));
             let this = Self;
             // Nothing that was typed ahead is thrown away.
             tcsetattr(stdin(), OptionalActions::Drain, &raw)?;
+            // Only now is Ctrl-C a key: before, an interrupt that ends the program would be one that
+            // somebody meant for a line.
+            interrupt::before_the_end(Some(end));
             Ok(this)
         }
     }

@@ -33,7 +33,8 @@ impl Session {
         self.has_warned = self.staged.violation().is_some();
         let last = self.lines.last().map_or("the beginning", String::as_str);
         let steps = self.lines.iter().filter(|line| !line.starts_with('#')).count();
-        self.tell(&format!("back to {steps} steps: {}\n", cut(last)))?;
+        let many = if steps == 1 { "step" } else { "steps" };
+        self.tell(&format!("back to {steps} {many}: {}\n", cut(last)))?;
         if self.surface == Surface::Terminal {
             self.show_situation()?;
         }

@@ -108,6 +108,15 @@ fn graphs_are_drawn_with_what_is_looked_at() {
     }
 }
 
+/// Whether a text has a 3'1 in it, and is not what explains it.
+fn says_incarnation(line: &str) -> bool {
+    let bytes = line.as_bytes();
+    let is_one = |it: &[u8]| it[0].is_ascii_digit() && it[1] == b'\'' && it[2].is_ascii_digit();
+    !line.contains("behind an apostrophe")
+        && !line.contains("first time, 3'1/0")
+        && bytes.windows(3).any(is_one)
+}
+
 /// A drawn run, and what was said aside.
 fn drawn_run(folder: &Folder, args: &[&str]) -> (String, String) {
     let path = folder.path("run.svg");
@@ -182,6 +191,111 @@ fn heartbeats_do_not_drown_the_rest_and_views_are_bands() {
     assert!(svg.contains(">ELECTION<") && !svg.contains(">HEARTBEAT<"), "{svg}");
 }
 
+/// Lines of a picture with a sign that is drawn, by the beginning of its element.
+fn hourglasses(svg: &str) -> usize {
+    svg.matches("<path class=\"pt\" d=").count()
+}
+
+#[test]
+fn timers_of_which_nothing_comes_do_not_cover_a_run() {
+    let folder = Folder::new("draw-idle");
+    let of = ["srm", "--nodes", "4", "--multicasts", "4"];
+    let (svg, _) = drawn_run(&folder, &of);
+    assert!(svg.contains("timers after which nothing was sent or told (--hide none"), "{svg}");
+    assert!(hourglasses(&svg) < 40, "{}", hourglasses(&svg));
+    assert!(svg.contains("delivers"), "{svg}");
+    let (all, _) = drawn_run(&folder, &[&of[..], &["--hide", "none"]].concat());
+    assert!(hourglasses(&all) > 300 && !all.contains("Not shown"), "{}", hourglasses(&all));
+    let lost = ["srm", "--nodes", "6", "--loss", "10%", "--multicasts", "10"];
+    let (svg, _) = drawn_run(&folder, &lost);
+    assert!(hourglasses(&svg) < 100 && svg.contains("class=\"x\""), "{}", hourglasses(&svg));
+}
+
+#[test]
+fn runs_that_never_end_are_drawn_for_as_long_as_is_seen() {
+    let folder = Folder::new("draw-lasting");
+    let rows = |svg: &str| svg.matches(">node 1<").count();
+    let (svg, _) = drawn_run(&folder, &["heartbeat"]);
+    assert!(svg.contains("--for 17500us") && svg.contains(">HEARTBEAT<"), "{svg}");
+    assert!(!svg.contains("under way"), "{svg}");
+    assert_eq!(rows(&svg), 1, "{svg}");
+    let (svg, _) = drawn_run(&folder, &["heartbeat", "--beat", "20ms"]);
+    assert!(svg.contains("--for 70ms"), "{svg}");
+    // It lasts until a crash is noticed, or for as long as it is told to.
+    let (svg, _) = drawn_run(&folder, &["heartbeat", "--nodes", "3", "--crash", "2@90ms"]);
+    assert!(svg.contains("suspects"), "{svg}");
+    let (svg, _) = drawn_run(&folder, &["heartbeat", "--nodes", "3", "--for", "60ms"]);
+    assert!(svg.contains("--for 60ms"), "{svg}");
+    // Who leads is what is looked at.
+    let (svg, _) = drawn_run(&folder, &["view-leader"]);
+    assert!(!svg.contains(">STATUS<") && svg.contains("leads"), "{svg}");
+    assert!(rows(&svg) <= 2, "{}", rows(&svg));
+    assert!(svg.contains(">120 ms<") && !svg.contains(" ns<"), "{svg}");
+}
+
+#[test]
+fn rows_without_anything_are_left_out() {
+    let folder = Folder::new("draw-rows");
+    let rows = |svg: &str| svg.matches(">node 1<").count();
+    let harsh = ["ricart-agrawala", "--nodes", "5", "--random-faults", "harsh"];
+    let (svg, aside) = drawn_run(&folder, &harsh);
+    assert!(rows(&svg) <= 7, "{}", rows(&svg));
+    assert!(svg.contains("Not drawn: nothing happens from "), "{svg}");
+    assert!(svg.contains("Not drawn: what goes wrong from "), "{svg}");
+    assert!(!aside.contains("The picture ends"), "{aside}");
+    let back = ["--crash", "1@5ms", "--restart", "1@60ms"];
+    let (svg, _) =
+        drawn_run(&folder, &[&["ack", "--nodes", "3", "--tries", "3"], &back[..]].concat());
+    assert!(svg.contains("Not drawn: nothing happens from "), "{svg}");
+    assert!(svg.contains("restarts"), "{svg}");
+}
+
+#[test]
+fn what_happens_several_times_at_once_is_written_once() {
+    let folder = Folder::new("draw-once");
+    for nodes in ["12", "13", "20"] {
+        let (svg, _) = drawn_run(&folder, &["bully", "--nodes", nodes]);
+        let labels: Vec<&str> = svg.lines().filter(|it| it.contains("class=\"l c b\"")).collect();
+        assert!(labels.iter().any(|it| it.contains("leads")), "{labels:?}");
+        for label in labels {
+            assert!(!label.contains(", ,") && !label.contains(", and "), "{label}");
+            assert!(label.matches("leads").count() < 2, "{label}");
+        }
+    }
+    let (svg, _) = drawn_run(&folder, &["bully", "--nodes", "25"]);
+    assert!(!svg.contains("class=\"l c b\""), "marks of many nodes are in the legend alone");
+}
+
+#[test]
+fn what_is_hidden_comes_to_what_is_hidden_anyway() {
+    let folder = Folder::new("draw-hide");
+    let of = ["virtual-synchrony", "--nodes", "4", "--multicasts", "6"];
+    let (svg, _) = drawn_run(&folder, &[&of[..], &["--hide", "ORDER"]].concat());
+    assert!(!svg.contains(">STATUS<") && svg.contains(" STATUS, which only say"), "{svg}");
+    assert!(svg.contains("Not shown: 24 ORDER.<"), "{svg}");
+    let (svg, _) = drawn_run(&folder, &[&of[..], &["--only", "STATUS"]].concat());
+    assert!(svg.contains("→ node 0  STATUS"), "{svg}");
+    for (wrong, why) in [
+        (["--only", "none"], "--only none would show no message"),
+        (["--hide", "none,ORDER"], "--hide none,ORDER: none is for all to be shown"),
+    ] {
+        let (code, _, err) = run(&[&["draw", "run"], &of[..], &wrong].concat());
+        assert!(code == 2 && err.contains(why), "{err}");
+    }
+}
+
+#[test]
+fn no_label_is_a_digest() {
+    let folder = Folder::new("draw-long");
+    let of = ["virtual-synchrony", "--nodes", "5", "--crash", "2@10ms", "--restart", "2@40ms"];
+    let (svg, _) = drawn_run(&folder, &of);
+    assert!(svg.contains(">FLUSH_OK<"), "{svg}");
+    let named = svg.lines().filter(|it| it.starts_with("<text ") && it.contains("FLUSH_OK("));
+    assert_eq!(named.count(), 0, "{svg}");
+    assert!(svg.contains("FLUSH_OK(1: "), "the title of the arrow has it");
+    assert!(svg.contains("delivers 1/0: the message 0 of node 1"), "{svg}");
+}
+
 #[test]
 fn a_member_that_has_come_back_is_explained() {
     let folder = Folder::new("draw-again");
@@ -192,6 +306,12 @@ fn a_member_that_has_come_back_is_explained() {
     assert!(svg.contains("counts how often a node has come back"), "{svg}");
     let (svg, _) = drawn_run(&folder, &back);
     assert!(!svg.contains("counts how often"), "{svg}");
+    // Messages that are hidden or have no names say nothing of it.
+    let on_views = ["ricart-agrawala", "--on-views", "--nodes", "4", "--cut", "1-2@5ms..40ms"];
+    let (svg, _) = drawn_run(&folder, &on_views);
+    let is_written = svg.lines().any(|it| it.starts_with("<text ") && says_incarnation(it));
+    assert_eq!(svg.contains("counts how often"), is_written, "{svg}");
+    assert!(!is_written, "nobody has come back");
 }
 
 #[test]
@@ -217,6 +337,8 @@ fn what_cannot_be_drawn_is_said() {
         assert!(aside.contains(why), "{args:?}: {aside}");
     };
     refused(&["check", "ricart-agrawala"], 1, "there is nothing to draw");
+    let list = ["check", "ricart-agrawala", "--flaw", "list"];
+    refused(&list, 2, "vorrang check ricart-agrawala --flaw list names flaws");
     refused(&["check", "maekawa-basic", "-o", "x.bmp"], 2, "nothing is known by that ending");
     refused(&["check", "maekawa-basic", "--view", "tree"], 2, "there is no tree");
     refused(&["quorum", "plane", "--nodes", "13", "--of", "13"], 2, "there is no node 13");

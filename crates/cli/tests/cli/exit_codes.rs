@@ -146,6 +146,8 @@ fn a_word_that_is_unknown_is_wrong_use() {
         "run maekawa --quorum plain",
         "explain echo --topology random:x",
         "step nobody",
+        "step --script nobody",
+        "step maekawa-thirteen",
         "draw TRACE -o picture.unknown",
         "plot SWEEP -o picture.unknown",
         "plot SWEEP -o OUT.svg --y nothing",

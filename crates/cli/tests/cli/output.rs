@@ -227,12 +227,18 @@ fn a_check_says_what_was_asked_and_what_every_step_did() {
 }
 
 #[test]
+fn the_version_is_that_of_the_program() {
+    let expected = format!("vorrang {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(run(&["--version"]), (0, expected, String::new()));
+}
+
+#[test]
 fn the_terms_are_explained_and_names_are_listed() {
     let (code, out, _) = run(&["explain", "terms"]);
     assert_eq!(code, 0);
     let terms = "N|K|T|E|synchronisation delay|response time|throughput|messages per entry|\
-                 busiest node|Jain's index|overtakes|safe|quiescent|✓|○|✗|95 % interval|\
-                 standard error|percentiles|state|step|depth|bounded|flaw|legitimacy|termination|\
+                 busiest node|fairness (Jain)|overtakes|safe|quiescent|✓|○|✗|95 % interval|\
+                 standard error|P50/T, P99/T|fencing token|evicted|view change|state|step|depth|bounded|flaw|legitimacy|termination|\
                  agreement|no starvation|ordering";
     for term in terms.split('|') {
         assert!(out.lines().any(|line| line.starts_with(&format!("{term} "))), "no {term}: {out}");

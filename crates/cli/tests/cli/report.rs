@@ -20,7 +20,9 @@ fn a_sweep_is_plotted_with_what_the_theory_says() {
     }
     let (code, _, aside) = run(&["plot", &csv, "--y", "throughput", "-o", &other]);
     assert_eq!(code, 0, "{aside}");
-    assert!(fs::read_to_string(&other).expect("a plot").contains("against nodes"));
+    let throughput = fs::read_to_string(&other).expect("a plot");
+    assert!(throughput.contains("Throughput against nodes"), "{throughput}");
+    assert!(throughput.contains("throughput, entries per T"), "{throughput}");
     let refused = |args: &[&str], why: &str| {
         let (code, _, aside) = run(args);
         assert_eq!(code, 2, "{args:?}: {aside}");
@@ -31,7 +33,7 @@ fn a_sweep_is_plotted_with_what_the_theory_says() {
     refused(&["plot", &csv, "--ylim", "5", "-o", &svg], "'5' is not a range");
     refused(
         &["plot", &csv, "--where", "nodes=4", "-o", &svg],
-        "leaves no points: nodes is 13, 3, 7",
+        "leaves no points: nodes is 3, 7, 13",
     );
     refused(&["plot", &csv, "--log", "y", "--ylim", "0..9", "-o", &svg], "nothing at or below 0");
     refused(&["plot", &csv], "--output <FILE>");
@@ -59,6 +61,13 @@ fn a_part_of_a_sweep_is_plotted_for_a_paper() {
         assert!(plot.contains(word), "{word}");
     }
     assert!(!plot.contains("raymond"), "{plot}");
+    // An algorithm keeps its colour, and a load of which there is no point is not in the legend.
+    let (code, _, aside) =
+        run(&["plot", &csv, "-o", &svg, "--where", "algorithm=raymond", "--y", "sync_delay_mean"]);
+    assert_eq!(code, 0, "{aside}");
+    let one = fs::read_to_string(&svg).expect("a plot");
+    assert!(one.contains("mk q2\"") && !one.contains("mk q0\""), "{one}");
+    assert!(one.contains("measured, load heavy") && !one.contains("measured, load light"), "{one}");
     // Two algorithms, two colours; two loads, two markers in each of them.
     for colour in ["0", "1"] {
         let marks = plot.matches(&format!("class=\"mk q{colour}\"><circle")).count();
@@ -109,6 +118,18 @@ fn a_report_has_all_on_one_page_and_asks_for_nothing_else() {
     for word in says {
         assert!(page.contains(word), "{word} is missing");
     }
+    // Every column says more than its own name.
+    for line in page.split("<dt>").skip(1) {
+        let (dt, rest) = line.split_once("</dt><dd>").expect("a meaning");
+        let dd = rest.split("</dd>").next().expect("its end");
+        assert!(dd.len() > 12 && !dd.starts_with(&format!("{dt}:")), "{dt}: {dd}");
+    }
+    assert!(page.contains("<dt>P50/T</dt><dd>half, or 99 in a hundred"), "{page}");
+    assert!(page.contains("3 algorithms, each of them written once"), "{page}");
+    assert!(page.contains("Left out of comparison and plots: maekawa-basic assumes"), "{page}");
+    assert!(page.contains("Throughput against nodes."), "{page}");
+    let has = |sign: &str| page.replace("✗ where the two disagree", "").contains(sign);
+    assert_eq!(page.contains("✗ where the two disagree"), has("✗"));
     // Three runs, four plots, a counterexample.
     assert_eq!(page.matches("<svg ").count(), 8);
     let names_of_svg = page.matches("http://www.w3.org/2000/svg").count();

@@ -390,7 +390,11 @@ fn golden_runs_are_listed_and_played_by_their_names() {
     let (_, out, _) = run_on("load reliable\nhistory\n", LAMPORT);
     assert!(out.contains("# central --nodes 3 --reliable\n"), "{out}");
     let (code, _, err) = run(&["step", "--script", "maekawa-thirten"]);
-    assert!(code == 4 && err.contains("maekawa-thirten"), "{err}");
+    assert!(code == 2 && err.contains("did you mean 'maekawa-thirteen'?"), "{err}");
+    assert!(err.contains("vorrang step --list"), "{err}");
+    let (code, _, err) = run(&["step", "maekawa-thirteen"]);
+    assert!(code == 2 && err.contains("vorrang step --script maekawa-thirteen plays it"), "{err}");
+    assert_eq!(run(&["step", "--script", "no-such.run"]).0, 4, "that is a file");
     assert_eq!(run(&["step", "--list", "lamport"]).0, 2);
 }
 

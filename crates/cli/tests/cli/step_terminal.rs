@@ -60,6 +60,8 @@ fn ctrl_c_gives_up_a_line_and_keeps_the_run() {
     for _ in 0..5 {
         terminal.types("release\x03");
         terminal.shows("The run is kept. quit or Ctrl-D ends it");
+        // Between two lines the terminal has its usual settings, and takes Ctrl-C itself.
+        terminal.shows(PROMPT);
     }
     let lines = history(&mut terminal);
     assert!(lines.contains("acquire 0") && !lines.contains("release"), "{lines}");

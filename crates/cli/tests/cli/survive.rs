@@ -399,11 +399,13 @@ fn in_a_hurry_a_sample_is_tried_and_nothing_is_made_up() {
 /// The documents say that all algorithms take a few seconds in a hurry. Programs for tests are
 /// slower, and what runs beside them takes its share.
 #[test]
-fn in_a_hurry_all_algorithms_take_seconds() {
-    let start = std::time::Instant::now();
+fn in_a_hurry_all_algorithms_are_tried_at_few_places() {
     let (code, text, err) = run(&["survive", "--quick"]);
     assert_eq!(code, 0, "{err}");
-    assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    // Of all places there are more than 400,000.
+    let runs = text.split(", and ").nth(1).and_then(|it| it.split(" with one fault each").next());
+    let runs: u64 = runs.expect("a count").replace(',', "").parse().expect("a number");
+    assert!((1_000..60_000).contains(&runs), "{text}");
     for about in abouts() {
         assert!(text.contains(about.name), "{} is missing: {text}", about.name);
     }

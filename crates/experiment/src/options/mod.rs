@@ -7,7 +7,6 @@ pub mod check_limits;
 pub mod choice;
 pub mod command_line;
 pub mod election;
-#[cfg(feature = "clap")]
 pub mod explicit_args;
 pub mod fault_args;
 pub mod group;
@@ -17,6 +16,8 @@ pub mod mutex;
 #[cfg(feature = "clap")]
 mod setup_clap;
 pub mod single_fault;
+#[cfg(feature = "clap")]
+mod typed_options;
 pub mod views;
 
 use std::fmt::Display;

@@ -120,9 +120,7 @@ impl Faulted for Multicast {
 impl Drawn for Multicast {
     fn look(at: NodeId, said: ApplicationEvent<'_, Command, Notice>) -> Look {
         match said {
-            ApplicationEvent::Command(Command::Cast(_)) => {
-                Look::mark(Mark::Begins("says something"))
-            }
+            ApplicationEvent::Command(Command::Cast(_)) => Look::mark(Mark::Begins("multicasts")),
             ApplicationEvent::Command(Command::Leave) => Look::mark(Mark::Begins("wants to leave")),
             ApplicationEvent::Command(Command::Join) => Look::mark(Mark::Begins("joins again")),
             // That it hears itself is no news.

@@ -94,7 +94,10 @@ fn properties(besides: &Besides, only: Option<Half>) -> Vec<String> {
         Some(Half::Liveness) => vec!["progress".to_owned()],
     };
     names.extend(besides.ordering.then(|| "ordering".to_owned()));
-    let passed = |bound| format!("bounded bypass (passed at most {bound} times)");
+    let passed = |bound| match bound {
+        1 => "bounded bypass (passed at most once)".to_owned(),
+        _ => format!("bounded bypass (passed at most {bound} times)"),
+    };
     names.extend(besides.bypass.map(passed));
     names
 }
