@@ -22,8 +22,7 @@ use crate::election::{
     Election, bus_reset, echo_election, tree_election, watching_bully, watching_ring,
 };
 use crate::group::flaws::{
-    AcrossTheBarrier, MinorityGoesOn, NoFreeze, NoSecondPhase, NothingHandedOver, OrphansDropped,
-    StaleView, VotesForgotten, deciding, mistaken,
+    AcrossTheBarrier, Misjudgement, NoFreeze, StaleView, deciding, mistaken,
 };
 use crate::group::view_leader::{self, ViewLeader};
 use crate::group::{GroupCommunication, virtual_synchrony};
@@ -480,12 +479,12 @@ impl Listed for GroupCommunication {
     fn register(into: &mut impl Register<Self>) {
         let card = &virtual_synchrony::CARD;
         into.algorithm(card, virtual_synchrony::correct());
-        into.flaw(card, "no-second-phase", deciding::<NoSecondPhase>());
-        into.flaw(card, "minority-goes-on", deciding::<MinorityGoesOn>());
+        into.flaw(card, "no-second-phase", deciding(Misjudgement::NoSecondPhase));
+        into.flaw(card, "minority-goes-on", deciding(Misjudgement::MinorityGoesOn));
         into.flaw(card, "no-freeze", mistaken(&NoFreeze));
-        into.flaw(card, "orphans-dropped", deciding::<OrphansDropped>());
+        into.flaw(card, "orphans-dropped", deciding(Misjudgement::OrphansDropped));
         into.flaw(card, "across-the-barrier", mistaken(&AcrossTheBarrier));
-        into.flaw(card, "nothing-handed-over", deciding::<NothingHandedOver>());
-        into.flaw(card, "votes-forgotten", deciding::<VotesForgotten>());
+        into.flaw(card, "nothing-handed-over", deciding(Misjudgement::NothingHandedOver));
+        into.flaw(card, "votes-forgotten", deciding(Misjudgement::VotesForgotten));
     }
 }

@@ -208,7 +208,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             let is_here = |&it: &NodeId| !is_missing(it) && !self.is_replaced(it);
             voters.iter().copied().filter(is_here).collect()
         };
-        D::suffices(&voters, &here)
+        self.decision.suffices(&voters, &here)
     }
 
     /// Proposes what comes next, once all that are there have stopped, if they are enough.

@@ -78,7 +78,7 @@ pub trait Decision<V: Data>:
     fn new(me: NodeId) -> Self;
 
     /// Whether so many of these voters can decide. A node that reaches fewer does not propose.
-    fn suffices(voters: &[NodeId], present: &NodeSet) -> bool;
+    fn suffices(&self, voters: &[NodeId], present: &NodeSet) -> bool;
 
     /// Whether this node has voted under this number, or a later one. That it has promised
     /// something does not count: nothing is decided by that.

@@ -3,8 +3,6 @@
 //! A mistake in consensus is a consensus module that decides wrongly; a mistake with messages is a
 //! [`Mistake`] around [`Views`].
 
-use core::marker::PhantomData;
-
 use vorrang_protocol::{
     Digest, Effect, Effects, Never, NodeId, NodeSet, NodeState, Outbox, Protocol, Refused, Relay,
 };
@@ -33,9 +31,12 @@ type Around<C> = Recipe<Informed<Replica<C>>>;
 /// The correct node.
 type Right = Views<Payload, Digest, Synod<Value>>;
 
+/// One that decides wrongly: a single type whatever is wrong, so that it is compiled once.
+pub type Wrong = Views<Payload, Digest, Misjudging>;
+
 /// Nodes that decide wrongly.
-pub fn deciding<F: Misjudges>() -> Around<Views<Payload, Digest, Misjudging<F>>> {
-    recipe(Views::new)
+pub fn deciding(how: Misjudgement) -> Around<Wrong> {
+    recipe(move |me, universe, founders| Wrong::new(me, universe, founders).misjudging(how))
 }
 
 /// Nodes that do something wrong with messages.
@@ -44,31 +45,61 @@ pub fn mistaken(mistake: &'static dyn AnyMistake<Right>) -> Around<Flawed<Right>
 }
 
 /// A way to decide wrongly.
-pub trait Misjudges:
-    Copy + Eq + core::hash::Hash + core::fmt::Debug + Send + Sync + 'static
-{
-    /// Every proposal is decided.
-    const AT_ONCE: bool = false;
-    /// However few can decide.
-    const ANY_NUMBER: bool = false;
-    /// A crash takes votes and promises along.
-    const FORGETS: bool = false;
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Misjudgement {
+    /// The coordinator installs what it has proposed.
+    NoSecondPhase,
+    /// The remaining members go on, however few.
+    MinorityGoesOn,
+    /// Messages of those who are gone are dropped.
+    OrphansDropped,
+    /// A joining member begins with an empty state.
+    NothingHandedOver,
+    /// Votes do not survive a crash.
+    VotesForgotten,
+    /// A proposer asks the voters of the view that it proposes instead of those of the one before.
+    OldVotersForgotten,
+}
 
-    /// The voters of the next view decide on it.
-    const NEWEST_VOTERS: bool = false;
+impl Misjudgement {
+    /// Every proposal is decided.
+    const fn is_at_once(self) -> bool {
+        matches!(self, Self::NoSecondPhase | Self::MinorityGoesOn)
+    }
 
     /// Proposals are altered.
-    fn alter(_value: &mut Value) {}
+    fn alter(self, value: &mut Value) {
+        match self {
+            Self::OrphansDropped => {
+                let view = &value.view;
+                value.log.retain(|entry| view.incarnation_of(entry.from).is_some());
+            }
+            Self::NothingHandedOver => value.infos.clear(),
+            Self::NoSecondPhase
+            | Self::MinorityGoesOn
+            | Self::VotesForgotten
+            | Self::OldVotersForgotten => {}
+        }
+    }
 }
 
-/// A machine that decides wrongly.
+/// A machine that decides wrongly, once it was told [how](Views::misjudging).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Misjudging<F> {
+pub struct Misjudging {
     synod: Synod<Value>,
-    how: PhantomData<F>,
+    how: Option<Misjudgement>,
 }
 
-impl<F: Misjudges> Protocol for Misjudging<F> {
+impl Wrong {
+    /// The same with this mistake.
+    #[must_use]
+    pub fn misjudging(mut self, how: Misjudgement) -> Self {
+        self.decision.how = Some(how);
+        self
+    }
+}
+
+impl Protocol for Misjudging {
     type Message = synod::Message<Value>;
     type Timer = Never;
     type Command = Decide<Value>;
@@ -79,12 +110,13 @@ impl<F: Misjudges> Protocol for Misjudging<F> {
         mut command: Decide<Value>,
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
-        if let Decide::Propose { number, voters, value, .. } = &mut command {
-            F::alter(value);
-            if F::NEWEST_VOTERS {
+        if let (Decide::Propose { number, voters, value, .. }, Some(how)) = (&mut command, self.how)
+        {
+            how.alter(value);
+            if how == Misjudgement::OldVotersForgotten {
                 *voters = value.voters.iter().map(|it| it.node).collect();
             }
-            if F::AT_ONCE {
+            if how.is_at_once() {
                 fx.notify(Decided::Learned { number: *number, value: value.clone() });
                 return Ok(());
             }
@@ -101,27 +133,30 @@ impl<F: Misjudges> Protocol for Misjudging<F> {
     }
 
     fn after_crash(&self, fresh: Self) -> Self {
-        if F::FORGETS {
+        if self.how == Some(Misjudgement::VotesForgotten) {
             return fresh;
         }
         Self { synod: self.synod.after_crash(fresh.synod), ..fresh }
     }
 }
 
-impl<F: Misjudges> Decision<Value> for Misjudging<F> {
+impl Decision<Value> for Misjudging {
     type Votes = <Synod<Value> as Decision<Value>>::Votes;
 
     fn votes(&self) -> &Self::Votes {
         self.synod.votes()
     }
     fn with_votes(self, votes: Self::Votes) -> Self {
-        if F::FORGETS { self } else { Self { synod: self.synod.with_votes(votes), ..self } }
+        if self.how == Some(Misjudgement::VotesForgotten) {
+            return self;
+        }
+        Self { synod: self.synod.with_votes(votes), ..self }
     }
     fn new(me: NodeId) -> Self {
-        Self { synod: Synod::new(me), how: PhantomData }
+        Self { synod: Synod::new(me), how: None }
     }
-    fn suffices(voters: &[NodeId], present: &NodeSet) -> bool {
-        F::ANY_NUMBER || is_primary(voters, present)
+    fn suffices(&self, voters: &[NodeId], present: &NodeSet) -> bool {
+        self.how == Some(Misjudgement::MinorityGoesOn) || is_primary(voters, present)
     }
     fn has_voted(&self, number: u64) -> bool {
         self.synod.has_voted(number)
@@ -129,60 +164,6 @@ impl<F: Misjudges> Decision<Value> for Misjudging<F> {
     fn question(message: &Self::Message) -> Option<u64> {
         Synod::question(message)
     }
-}
-
-/// The coordinator installs what it has proposed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct NoSecondPhase;
-
-impl Misjudges for NoSecondPhase {
-    const AT_ONCE: bool = true;
-}
-
-/// The remaining members go on, however few.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct MinorityGoesOn;
-
-impl Misjudges for MinorityGoesOn {
-    const AT_ONCE: bool = true;
-    const ANY_NUMBER: bool = true;
-}
-
-/// Messages of those who are gone are dropped.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct OrphansDropped;
-
-impl Misjudges for OrphansDropped {
-    fn alter(value: &mut Value) {
-        let view = &value.view;
-        value.log.retain(|entry| view.incarnation_of(entry.from).is_some());
-    }
-}
-
-/// A joining member begins with an empty state.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct NothingHandedOver;
-
-impl Misjudges for NothingHandedOver {
-    fn alter(value: &mut Value) {
-        value.infos.clear();
-    }
-}
-
-/// Votes do not survive a crash.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct VotesForgotten;
-
-impl Misjudges for VotesForgotten {
-    const FORGETS: bool = true;
-}
-
-/// A proposer asks the voters of the view that it proposes instead of those of the one before.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct OldVotersForgotten;
-
-impl Misjudges for OldVotersForgotten {
-    const NEWEST_VOTERS: bool = true;
 }
 
 /// A node whose directory is lost is taken for the voter that it was.

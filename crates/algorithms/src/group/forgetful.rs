@@ -135,9 +135,9 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         let apart: NodeSet = self.left_out().iter().filter(is_heard).collect();
         let here: NodeSet = left.iter().filter(|it| is_heard(it) && !apart.contains(*it)).collect();
         GroupHealth {
-            has_majority: D::suffices(&voters, &here),
+            has_majority: self.decision.suffices(&voters, &here),
             apart,
-            may_recover: D::suffices(&voters, &left),
+            may_recover: self.decision.suffices(&voters, &left),
             is_stable: !self.forgets,
             voters: voters.into_iter().collect(),
             suspected,

@@ -391,7 +391,7 @@ impl<V: Data> Decision<V> for Synod<V> {
         Self { me, votes: SortedMap::new(), attempt: None }
     }
 
-    fn suffices(voters: &[NodeId], present: &NodeSet) -> bool {
+    fn suffices(&self, voters: &[NodeId], present: &NodeSet) -> bool {
         is_primary(voters, present)
     }
 

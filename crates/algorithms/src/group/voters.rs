@@ -339,7 +339,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         };
         let here: NodeSet = next.iter().filter(counts).map(|it| it.node).collect();
         let order = self.in_order(members, |node| next.iter().any(|it| it.node == node));
-        if D::suffices(&order, &here) { next } else { last.clone() }
+        if self.decision.suffices(&order, &here) { next } else { last.clone() }
     }
 
     /// The members that are to be evicted, unless nobody would go on then.

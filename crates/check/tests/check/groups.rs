@@ -8,11 +8,7 @@
 use std::num::NonZeroUsize;
 
 use vorrang_algorithms::flaw::{AnyMistake, Flawed};
-use vorrang_algorithms::group::decision::Decision;
-use vorrang_algorithms::group::flaws::{
-    AcrossTheBarrier, MinorityGoesOn, Misjudging, NoFreeze, NoSecondPhase, NothingHandedOver,
-    OrphansDropped, VotesForgotten,
-};
+use vorrang_algorithms::group::flaws::{AcrossTheBarrier, Misjudgement, NoFreeze, Wrong};
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::message::Install;
 use vorrang_algorithms::group::replica::{HasViews, Replica};
@@ -264,12 +260,8 @@ fn the_same_for_large_systems() {
     }
 }
 
-fn decided_by<D: Decision<Value>>(
-    id: NodeId,
-    universe: Group,
-    founders: &[NodeId],
-) -> Views<Payload, Digest, D> {
-    Views::new(id, universe, founders)
+fn misjudging(how: Misjudgement) -> impl Fn(NodeId, Group, &[NodeId]) -> Wrong {
+    move |id, universe, founders| Wrong::new(id, universe, founders).misjudging(how)
 }
 
 /// The card says what is broken; the run is a shortest one.
@@ -288,16 +280,16 @@ fn breaks<C: HasViews>(name: &str, system: &System<Replica<C>, Fed>, steps: usiz
 fn what_is_decided_wrongly_is_found() {
     let once = crashes(1, 0);
     let suspects: &[&[&str]] = &[&["suspect 2"], &["suspect 0"], &["suspect 0"]];
-    let hasty = decided_by::<Misjudging<NoSecondPhase>>;
+    let hasty = misjudging(Misjudgement::NoSecondPhase);
     breaks("no-second-phase", &system(3, suspects, hasty), 6);
-    let minority = decided_by::<Misjudging<MinorityGoesOn>>;
+    let minority = misjudging(Misjudgement::MinorityGoesOn);
     breaks("minority-goes-on", &system(2, &[&["suspect 1"], &["suspect 0"]], minority), 2);
-    let orphans = decided_by::<Misjudging<OrphansDropped>>;
+    let orphans = misjudging(Misjudgement::OrphansDropped);
     let sends: &[&[&str]] = &[&["suspect 2"], &[], &["send 7"]];
     breaks("orphans-dropped", &system(3, sends, orphans).faults(once), 8);
-    let nothing = decided_by::<Misjudging<NothingHandedOver>>;
+    let nothing = misjudging(Misjudgement::NothingHandedOver);
     breaks("nothing-handed-over", &system(1, &[&["send 7"], &["join"]], nothing), 4);
-    let forgetful = decided_by::<Misjudging<VotesForgotten>>;
+    let forgetful = misjudging(Misjudgement::VotesForgotten);
     let votes: &[&[&str]] = &[&["suspect 1"], &["suspect 0"], &[]];
     let forgets = system(3, votes, forgetful).faults(crashes(1, 1)).links(Order::Fifo);
     breaks("votes-forgotten", &forgets, 13);

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use vorrang_algorithms::flaw::Mistake as _;
 use vorrang_algorithms::group::Payload;
 use vorrang_algorithms::group::decision::Decision;
-use vorrang_algorithms::group::flaws::{Misjudging, OldVotersForgotten, TakenForTheFormer};
+use vorrang_algorithms::group::flaws::{Misjudgement, Misjudging, TakenForTheFormer, Wrong};
 use vorrang_algorithms::group::forgetful::Founding;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::message::Install;
@@ -395,6 +395,14 @@ fn wrong<N: Spoken>(system: &System<N, Chain>) -> (String, usize) {
     (what.split(':').next().unwrap_or_default().to_owned(), run.len())
 }
 
+fn old_voters_forgotten(right: System<Node<Misjudging>, Chain>) -> System<Node<Misjudging>, Chain> {
+    let mistaken = |Node { views, disk }| Node {
+        views: Wrong::misjudging(views, Misjudgement::OldVotersForgotten),
+        disk,
+    };
+    System { nodes: right.nodes.into_iter().map(mistaken).collect(), ..right }
+}
+
 #[test]
 fn what_is_wrong_on_purpose_is_found() {
     const MISTAKEN: fn(u32) -> Disk = |id| if id == 0 { Disk::Mistaken } else { Disk::Kept };
@@ -404,7 +412,7 @@ fn what_is_wrong_on_purpose_is_found() {
     assert_eq!(states(&system::<Right>(3, suspects, FIRST_LOST).faults(severed)), 11_158);
     assert_eq!(states(&system::<Right>(3, evicts, KEPT)), 639_126);
     let found = [
-        wrong(&system::<Misjudging<OldVotersForgotten>>(3, evicts, KEPT)),
+        wrong(&old_voters_forgotten(system(3, evicts, KEPT))),
         wrong(&system::<Right>(3, suspects, MISTAKEN).faults(severed)),
     ];
     let found = found.each_ref().map(|(property, steps)| (property.as_str(), *steps));
