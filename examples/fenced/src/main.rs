@@ -1,4 +1,4 @@
-//! A write to SQLite under a lock, which is refused if the lock was lost meanwhile.
+//! A write to `SQLite` under a lock, which is refused if the lock was lost meanwhile.
 //!
 //! ```sh
 //! cargo run -p fenced --features sqlite -- vorrang.toml accounts.db 42
