@@ -73,17 +73,6 @@ pub enum LockError {
     /// A semaphore of no permit.
     #[error("semaphore '{0}' was asked for with 0 permits: it has at least one")]
     NoPermits(Name),
-    /// The algorithm of the group cannot share.
-    #[error(
-        "lock '{name}' cannot be shared: algorithm = \"{algorithm}\" grants exclusive locks alone, \
-         and \"readers-writers\" also shared ones"
-    )]
-    NotShared {
-        /// The lock.
-        name: Name,
-        /// The algorithm.
-        algorithm: String,
-    },
     /// The time is over, and nobody could have been granted anything: there is no majority.
     #[error("not granted in time: {0}")]
     NoMajority(String),
@@ -121,7 +110,6 @@ impl LockError {
             Self::Twice(_) => "twice",
             Self::Permits { .. } => "permits",
             Self::NoPermits(_) => "no-permits",
-            Self::NotShared { .. } => "not-shared",
             Self::NoMajority(_) => "no-majority",
             Self::Leaving => "leaving",
             Self::Replaced(_) => "replaced",
@@ -139,16 +127,13 @@ impl LockError {
     }
 
     /// The machine does not do what was wanted.
-    pub(crate) fn of_command(error: CommandError, about: &About<'_>) -> Self {
+    pub(crate) fn of_command(error: CommandError, name: &Name) -> Self {
         match error {
             CommandError::Stopped(Stopped { why }) => Self::Stopped(why),
             CommandError::Fenced(why) => Self::Replaced(why),
-            CommandError::Refused(named::NOT_SHARED) => {
-                Self::NotShared { name: about.name.clone(), algorithm: about.algorithm.to_owned() }
-            }
-            CommandError::Refused(named::NO_PERMITS) => Self::NoPermits(about.name.clone()),
+            CommandError::Refused(named::NO_PERMITS) => Self::NoPermits(name.clone()),
             CommandError::Refused(IS_LEAVING) => Self::Leaving,
-            CommandError::Refused(ALREADY_HELD | ALREADY_WANTED) => Self::Twice(about.name.clone()),
+            CommandError::Refused(ALREADY_HELD | ALREADY_WANTED) => Self::Twice(name.clone()),
             CommandError::Refused(_)
             | CommandError::Hopeless(_)
             | CommandError::GivenUp
@@ -161,12 +146,6 @@ impl LockError {
             Refusal::Permits { asked, bound } => Self::Permits { name, asked, bound },
         }
     }
-}
-
-/// What a command was about, for errors.
-pub(crate) struct About<'a> {
-    pub(crate) name: &'a Name,
-    pub(crate) algorithm: &'a str,
 }
 
 /// Why a hold is no more.

@@ -171,15 +171,15 @@ impl Group {
         self.acquire(Request { name: LockError::name(name)?, want: Want::Exclusive }).await
     }
 
-    /// Waits for the lock of this name, and holds it together with others who share it.
+    /// Waits for the lock of this name, and holds it together with others who share it: with those
+    /// of this member, and with those of all members if the algorithm is one that shares, such as
+    /// `readers-writers`.
     ///
     /// ```
     /// # use vorrang_lock::{Config, Group, LockError};
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// let config = Config { algorithm: "readers-writers".to_owned(), ..Config::default() };
-    /// # let config = Config { lease: None, ..config };
-    /// let group = Group::start(config).await?;
+    /// # let group = Group::start(Config { lease: None, ..Config::default() }).await?;
     /// let (one, other) = (group.shared("reports").await?, group.shared("reports").await?);
     /// assert!(group.try_lock("reports").await?.is_none());
     /// # Ok(())
@@ -188,7 +188,7 @@ impl Group {
     ///
     /// # Errors
     ///
-    /// As of [`lock`](Self::lock), and if the algorithm of the group grants no shared locks.
+    /// As of [`lock`](Self::lock).
     pub async fn shared(&self, name: &str) -> Result<Guard, LockError> {
         self.acquire(Request { name: LockError::name(name)?, want: Want::Shared }).await
     }

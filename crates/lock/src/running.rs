@@ -11,7 +11,7 @@ use vorrang_protocol::{NodeId, WallTime};
 
 use crate::clients::{Bounds, Clients, Standing};
 use crate::config::Config;
-use crate::error::{About, LockError, Loss};
+use crate::error::{LockError, Loss};
 use crate::members::{Members, Names};
 
 /// A member of the group in this process.
@@ -85,8 +85,7 @@ impl Running {
         if let Standing::Refused(why) = &*claim.standing.borrow() {
             return why.clone();
         }
-        let about = About { name: &claim.key.name, algorithm: &self.config.algorithm };
-        LockError::of_command(error, &about)
+        LockError::of_command(error, &claim.key.name)
     }
 
     /// Why nobody is told anything any more.

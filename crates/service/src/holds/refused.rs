@@ -30,7 +30,6 @@ impl From<&LockError> for Refused {
             | LockError::Twice(_)
             | LockError::Permits { .. }
             | LockError::NoPermits(_)
-            | LockError::NotShared { .. }
             | LockError::Refused(_) => Code::BadRequest,
         };
         Self::new(code, error.to_string())

@@ -64,7 +64,8 @@ pub enum Command {
 pub enum Want {
     /// The lock, alone.
     Exclusive,
-    /// The lock, together with all others who share it.
+    /// The lock, together with all others who share it; with those of one member, if the algorithm
+    /// grants members none that are shared.
     Shared,
     /// A permit of so many.
     PermitOf(u32),
@@ -178,9 +179,6 @@ pub const NOT_HELD: Refused = Refused("cannot release: this client does not hold
 /// To withdraw what one neither wants nor has.
 pub const NOT_WANTED: Refused =
     Refused("cannot withdraw: this client neither waits for it nor holds it");
-/// To share where no claim can be shared.
-pub const NOT_SHARED: Refused =
-    Refused("cannot acquire: the algorithm of this group grants no shared locks");
 /// To leave the group while clients hold or wait for something.
 pub const HAS_CLIENTS: Refused =
     Refused("cannot leave the group: clients of this member hold or wait for something");

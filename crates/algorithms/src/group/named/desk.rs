@@ -230,7 +230,8 @@ impl<P: Exclusive> Desk<P> {
                 }
                 Application::Outside | Application::Evicted => {
                     let Some(front) = self.queue.front() else { return };
-                    self.seat.acquire(claim(front.is_shared), fx);
+                    // Where members cannot share, its own clients still can, under its claim.
+                    self.seat.acquire(claim(front.is_shared && fx.shares), fx);
                 }
             }
         }

@@ -26,6 +26,8 @@ pub(super) struct NameHands<'x, 'a, P: Exclusive, E> {
     pub(super) told: &'x mut NodeSet,
     pub(super) members: &'x Arc<[NodeId]>,
     pub(super) batch: Batch,
+    /// Whether members can have it together.
+    pub(super) shares: bool,
     /// Whether clients are to be told who leads.
     pub(super) is_observed: bool,
     /// The token with which this member has entered, until somebody has it.

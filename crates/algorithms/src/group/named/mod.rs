@@ -29,6 +29,8 @@
 //!    when nobody is inside who may be, and after a *batch*: so many clients, or so long. It hands
 //!    nothing over when the view has been told to end, or when less than the grace of its lease is
 //!    left.
+//!    With an algorithm that grants members no shared claim, the claim is exclusive, and the
+//!    clients of one member share it.
 //! 3. *The end of a view.* Members report the names that their clients have or wait for, and forget
 //!    all others. In the next view the algorithms of the names that were reported are rebuilt, by
 //!    every member alone, as those of [one lock](super::locks) are. Names that nobody has reported
@@ -96,7 +98,7 @@ use vorrang_protocol::{Effects, Group, Never, NodeId, NodeState, Outbox, Refused
 
 pub use self::command::{
     ALREADY_HELD, ALREADY_WANTED, Client, Command, HAS_CLIENTS, IS_LEAVING, Lead, Loss, NO_PERMITS,
-    NOT_HELD, NOT_SHARED, NOT_WANTED, Notice, Refusal, Want,
+    NOT_HELD, NOT_WANTED, Notice, Refusal, Want,
 };
 pub use self::desk::Batch;
 use self::message::{Letter, Timer};

@@ -7,7 +7,7 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Effects, NodeId, NodeSet, Refused};
 
 use super::command::{
-    Command, HAS_CLIENTS, IS_LEAVING, Lead, Loss, NOT_HELD, NOT_SHARED, NOT_WANTED, Notice, Want,
+    Command, HAS_CLIENTS, IS_LEAVING, Lead, Loss, NOT_HELD, NOT_WANTED, Notice, Want,
 };
 use super::desk::{Batch, Desk};
 use super::effects::NameHands;
@@ -237,6 +237,7 @@ impl<P: Exclusive> Table<P> {
             told,
             members: &self.members,
             batch: self.limits.batch,
+            shares: self.shares,
             is_observed: key.kind == Kind::Election && self.observed.contains(&key.name),
             entered: None,
         };
@@ -302,7 +303,6 @@ impl<P: Exclusive> Table<P> {
     ) -> Result<(), Refused> {
         match command {
             Command::Acquire { .. } if self.is_leaving => Err(IS_LEAVING),
-            Command::Acquire { want: Want::Shared, .. } if !self.shares => Err(NOT_SHARED),
             Command::Acquire { name, client, want } => {
                 let key = Key { kind: want.kind(), name };
                 self.ask(&key, hands, |place, fx| match (place, want) {

@@ -166,9 +166,28 @@ fn what_cannot_be_is_refused_and_says_why() {
     assert_eq!(stage.ask(0, release(2)), Err(NOT_HELD));
     assert_eq!(stage.ask(0, withdraw(2)), Ok(()));
     assert_eq!(stage.ask(0, withdraw(1)), Ok(()), "it has it by now");
-    assert_eq!(stage.ask(0, acquire(1, Want::Shared)), Err(NOT_SHARED));
     assert_eq!(stage.ask(0, acquire(1, Want::PermitOf(0))), Err(NO_PERMITS));
     assert_eq!(stage.granted(), [(0, 1)]);
+}
+
+/// Under the exclusive claim of their member.
+#[test]
+fn where_members_cannot_share_the_clients_of_one_still_do() {
+    let mut stage = Stage::new(2, &suzuki_kasami(), Limits::USUAL, None);
+    for (member, client) in [(0, 1), (0, 2), (1, 1)] {
+        stage.acquire(member, "a", client, Want::Shared);
+        stage.deliver();
+    }
+    assert_eq!(stage.granted(), [(0, 1), (0, 2)], "the other member waits");
+    stage.acquire(0, "a", 3, X);
+    stage.acquire(0, "a", 4, Want::Shared);
+    stage.deliver();
+    assert_eq!(stage.granted(), [], "no reader passes the writer");
+    for client in [1, 2] {
+        stage.ask(0, Command::Release { key: lock("a"), client }).unwrap();
+        stage.deliver();
+    }
+    assert_eq!(stage.granted(), [(0, 3)]);
 }
 
 #[test]
