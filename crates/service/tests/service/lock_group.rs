@@ -55,7 +55,7 @@ impl Contended {
         let script = format!("{CLOCK}; echo $VORRANG_TOKEN");
         let waiter = at(&members[1], &["lock", "-v", "x", "--", "sh", "-c", &script]);
         let waiter = Running::start(&mut { waiter });
-        wait_for("both are known", || (members[1].holds(None) == 2).then_some(()));
+        wait_for("it waits", || (members[1].holds("waiting") == 1).then_some(()));
         Self { folder, members, holder, group, waiter }
     }
 
@@ -77,11 +77,11 @@ impl Contended {
 }
 
 impl Daemon {
-    /// How many holds the group has of which this member knows, in this state.
-    fn holds(&self, state: Option<&str>) -> usize {
-        let locks = self.get("/v1/locks").json();
+    /// How many holds of its clients are in this state.
+    fn holds(&self, state: &str) -> usize {
+        let locks = self.get("/v1/locks?local=true").json();
         let holds = locks["holds"].as_array().expect("a list").clone();
-        holds.iter().filter(|it| state.is_none_or(|state| it["state"] == state)).count()
+        holds.iter().filter(|it| it["state"] == state).count()
     }
 }
 
@@ -101,7 +101,7 @@ fn the_holder_is_killed_while_it_stands_still() {
     let beats = || fs::metadata(contended.folder.file("beats")).map_or(0, |it| it.len());
     let before = beats();
     wait_for("it goes on", || (beats() > before + 1000).then_some(()));
-    assert_eq!(contended.members[1].holds(Some("held")), 1);
+    assert_eq!(contended.members[0].holds("held"), 1);
     contended.holder.signal(Signal::KILL);
     contended.passes_on("stopped and killed");
 }
@@ -191,7 +191,7 @@ fn what_somebody_has_is_busy_for_others_and_free_again_afterwards() {
     let holder = |daemon| Running::start(at(daemon, &["lock", "x"]).stdin(Stdio::piped()));
     for holding in &members {
         let mut holder = holder(holding);
-        wait_for("it holds", || (holding.holds(Some("held")) == 1).then_some(()));
+        wait_for("it holds", || (holding.holds("held") == 1).then_some(()));
         for asking in &members {
             let asked = run(&mut at(asking, &["lock", "-n", "-E", "3", "x", "--", "true"]));
             assert_eq!(asked, (3, String::new(), String::new()));
@@ -238,7 +238,7 @@ fn no_more_than_the_permits_run_at_a_time() {
 
     let mut holder =
         Running::start(at(&members[0], &["semaphore", "-p", "3", "x"]).stdin(Stdio::piped()));
-    wait_for("it holds", || (members[0].holds(Some("held")) == 1).then_some(()));
+    wait_for("it holds", || (members[0].holds("held") == 1).then_some(()));
     let (code, out, err) =
         run(&mut at(&members[1], &["semaphore", "-p", "2", "x", "--", "echo", "no"]));
     assert_eq!((code, out.as_str()), (64, ""), "{err}");
@@ -254,7 +254,7 @@ fn readers_share_a_lock_where_the_algorithm_can() {
     daemon.wait_until_it_is_ready();
     let reader = || Running::start(at(&daemon, &["lock", "-s", "x"]).stdin(Stdio::piped()));
     let mut readers = [reader(), reader()];
-    wait_for("both hold it", || (daemon.holds(Some("held")) == 2).then_some(()));
+    wait_for("both hold it", || (daemon.holds("held") == 2).then_some(()));
     assert_eq!(run(&mut at(&daemon, &["lock", "-n", "x", "--", "true"])).0, 1);
     for reader in &mut readers {
         reader.close_input();
@@ -287,7 +287,7 @@ fn another_leads_when_the_leader_is_gone_and_who_looks_on_is_told() {
     let first = candidate(0);
     led(1);
     let second = candidate(1);
-    wait_for("the second waits", || (members[1].holds(Some("waiting")) == 1).then_some(()));
+    wait_for("the second waits", || (members[1].holds("waiting") == 1).then_some(()));
     let seen = folder.file("seen");
     let file = fs::File::create(&seen).unwrap();
     let mut observer = at(&members[2], &["elect", "--observe", "x"]).stdout(file).spawn().unwrap();
@@ -317,14 +317,16 @@ fn who_holds_what_is_shown_on_screens_of_any_width() {
     let members = Three::new(&folder, TIMES).start(&folder);
     let hold = |args: &[&str]| Running::start(at(&members[0], args).stdin(Stdio::piped()));
     let mut running = vec![hold(&["lock", "nightly-backup"])];
-    wait_for("the first holds", || (members[0].holds(Some("held")) == 1).then_some(()));
+    wait_for("the first holds", || (members[0].holds("held") == 1).then_some(()));
     running.push(hold(&["lock", "nightly-backup"]));
     running.push(hold(&["semaphore", "-p", "3", "builds"]));
     running.push(hold(&["elect", "--value", "10.0.0.1:80", "api"]));
-    wait_for("the others as well", || (members[1].holds(None) == 4).then_some(()));
+    wait_for("the others as well", || {
+        (members[0].holds("held") == 3 && members[0].holds("waiting") == 1).then_some(())
+    });
     for width in [40, 60, 80, 120, 200] {
         for what in ["locks", "members"] {
-            let (code, out, err) = run(at(&members[1], &[what]).env("COLUMNS", width.to_string()));
+            let (code, out, err) = run(at(&members[0], &[what]).env("COLUMNS", width.to_string()));
             assert_eq!((code, err.as_str()), (0, ""));
             for line in out.lines() {
                 assert!(line.chars().count() <= width, "{width}: {line}");
@@ -332,20 +334,20 @@ fn who_holds_what_is_shown_on_screens_of_any_width() {
             let wanted: &[&str] = if what == "locks" {
                 &["nightly-backup", "held", "waiting (1)", "semaphore of 3", "10.0.0.1:80"]
             } else {
-                &["a", "b (this)", "c", "member", "127.0.0.1:"]
+                &["a (this)", "b", "c", "member", "127.0.0.1:"]
             };
             let words = out.split_whitespace().collect::<Vec<_>>().join(" ");
             assert!(wanted.iter().all(|it| words.contains(it)), "{width}: {out}");
         }
     }
-    let (_, out, _) = run(&mut at(&members[1], &["locks", "night"]));
+    let (_, out, _) = run(&mut at(&members[0], &["locks", "night"]));
     assert!(out.contains("nightly-backup") && !out.contains("builds"), "{out}");
     let (_, out, _) = run(&mut at(&members[1], &["locks", "--local"]));
     assert_eq!(out, "nothing is held, and nobody waits\n");
     for what in ["locks", "members"] {
-        let (_, out, _) = run(&mut at(&members[1], &[what, "--json"]));
+        let (_, out, _) = run(&mut at(&members[0], &[what, "--json"]));
         let value: Value = serde_json::from_str(&out).expect("one value");
-        let asked = members[1].get(&format!("/v1/{what}")).json();
+        let asked = members[0].get(&format!("/v1/{what}")).json();
         let without_time = |mut value: Value| {
             value.as_object_mut().map(|it| it.remove("unreached"));
             value
@@ -353,7 +355,7 @@ fn who_holds_what_is_shown_on_screens_of_any_width() {
         assert_eq!(without_time(value), without_time(asked));
         // It ends when nobody reads it any more.
         let program = env!("CARGO_BIN_EXE_vorrang-service");
-        let socket = members[1].socket.display();
+        let socket = members[0].socket.display();
         let script = format!("{program} {what} --socket {socket} --json --watch=20ms | head -3");
         let out = output("sh", &["-c", &script]).stdout;
         let lines: Vec<Value> = String::from_utf8_lossy(&out)
@@ -395,11 +397,11 @@ fn whoever_waits_at_a_daemon_that_leaves_waits_at_the_next_one() {
     let mut daemon = Daemon::start(&folder, "s", &[]);
     daemon.wait_until_it_is_ready();
     let mut holder = Running::start(at(&daemon, &["lock", "x"]).stdin(Stdio::piped()));
-    wait_for("it is held", || (daemon.holds(Some("held")) == 1).then_some(()));
+    wait_for("it is held", || (daemon.holds("held") == 1).then_some(()));
     let impatient = Running::start(&mut at(&daemon, &["lock", "x", "--", "true"]));
     let args = ["lock", "--retry", "10m", "x", "--", "echo", "then"];
     let patient = Running::start(&mut at(&daemon, &args));
-    wait_for("both wait", || (daemon.holds(Some("waiting")) == 2).then_some(()));
+    wait_for("both wait", || (daemon.holds("waiting") == 2).then_some(()));
     daemon.signal(Signal::TERM);
     let (code, _, err) = impatient.code();
     assert!(code == 69 && err.contains("leaves the group"), "{code} {err}");
