@@ -1,5 +1,5 @@
-//! Those who have connected and have not said yet who they are: only so many at a time, and if there
-//! are more, it is the place from which most have come that must give way.
+//! Those who have connected and have not said yet who they are: only so many at a time, and if
+//! there are more, it is the host from which most have come that must give way.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};

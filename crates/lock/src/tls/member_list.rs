@@ -25,8 +25,8 @@ impl MemberList {
         Self(members.into_iter().map(listed).collect())
     }
 
-    /// Those of a configuration: the founders in their order, this member if it is none of them, and
-    /// those who may join.
+    /// Those of a configuration: the founders in their order, this member if it is none of them,
+    /// and those who may join.
     pub fn of(config: &Config) -> Self {
         let mut list = Self::new(config.members.iter().map(|it| (&*it.name, &*it.address)));
         let own = (config.own_name(), config.address.as_deref().unwrap_or_default());

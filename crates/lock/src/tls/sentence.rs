@@ -101,7 +101,8 @@ fn sentence(error: &Error, ours: &Certificate) -> String {
         }
         Error::PeerIncompatible(why) => {
             format!(
-                "it cannot speak TLS 1.3 as this side does, and older versions are refused ({why:?})"
+                "it cannot speak TLS 1.3 as this side does, and older versions are refused \
+                 ({why:?})"
             )
         }
         Error::NoApplicationProtocol => {

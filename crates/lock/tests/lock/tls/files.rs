@@ -1,4 +1,4 @@
-//! The files of keys: what is wrong with them is said when they are read, with the name of the file.
+//! The files of keys: what is wrong with them is said when they are read, with the file's name.
 
 use std::fs;
 use std::time::{Duration, SystemTime};
