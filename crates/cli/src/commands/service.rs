@@ -89,7 +89,8 @@ pub(crate) fn help() -> String {
 pub(crate) fn subcommands() -> impl Iterator<Item = clap::Command> {
     COMMANDS.iter().map(|(name, what)| {
         let words = clap::Arg::new("arguments").num_args(0..).trailing_var_arg(true);
-        let words = words.allow_hyphen_values(true).value_hint(clap::ValueHint::CommandWithArguments);
+        let hint = clap::ValueHint::CommandWithArguments;
+        let words = words.allow_hyphen_values(true).value_hint(hint);
         clap::Command::new(*name).about(*what).arg(words).disable_help_flag(true)
     })
 }

@@ -16,7 +16,8 @@ use crate::settings::{KeyArgs, Settings};
 /// before a variable, and that before the file.
 ///
 /// SIGTERM and SIGINT: it leaves the group. Nothing is granted any more, and who holds something
-/// may finish within leave-within; the second one ends it at once. SIGHUP: certificates are read again.
+/// may finish within leave-within; the second one ends it at once. SIGHUP: certificates are read
+/// again.
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 #[command(after_help = "Examples:\n  \

@@ -85,8 +85,8 @@ fn a_configuration_is_checked_without_being_used() {
         let mut command = vorrang(&["serve", "--check-config", "--config"]);
         run(command.arg(&file))
     };
-    let fine = check("lease = '2s'\n");
-    assert_eq!((fine.status.code(), stdout(&fine).as_str()), (Some(0), ""), "{}", stderr(&fine));
+    let good = check("lease = '2s'\n");
+    assert_eq!((good.status.code(), stdout(&good).as_str()), (Some(0), ""), "{}", stderr(&good));
     for (text, line, words) in [
         ("group = 'x'\nleese = '2s'\n", 2, "unknown key 'leese': did you mean 'lease'?"),
         ("\n\nbeat = 'soon'\n", 3, "beat = \"soon\": "),

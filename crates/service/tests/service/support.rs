@@ -147,9 +147,7 @@ impl Daemon {
 
     pub(crate) fn metric(&self, line: &str) -> Option<f64> {
         let text = self.get("/metrics").body;
-        let found =
-            text.lines().find_map(|it| it.strip_prefix(line)?.strip_prefix(' ')?.parse().ok());
-        found
+        text.lines().find_map(|it| it.strip_prefix(line)?.strip_prefix(' ')?.parse().ok())
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -372,7 +370,9 @@ impl Lines {
     }
 
     /// Has the other end wait for its reads.
-    pub(crate) fn close(self) {}
+    pub(crate) fn close(self) {
+        drop(self);
+    }
 }
 
 /// Ports that nobody has.
