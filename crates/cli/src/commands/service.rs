@@ -24,7 +24,7 @@ pub(crate) const COMMANDS: [(&str, &str); 9] = [
     ("semaphore", "Run a command while holding one of the permits of a semaphore"),
     ("elect", "Run a command while leading an election"),
     ("locks", "Show who holds what since when, and who waits"),
-    ("members", "Show the members of the group, and change them"),
+    ("members", "Show the members of the group"),
     ("fence", "Run a command only if a fencing token is not older than the newest one seen"),
     ("keys", "Make the keys and certificates of a group"),
     ("recover", "Say what brings a group back that has lost its majority"),
@@ -89,8 +89,8 @@ pub(crate) fn help() -> String {
 pub(crate) fn subcommands() -> impl Iterator<Item = clap::Command> {
     COMMANDS.iter().map(|(name, what)| {
         let words = clap::Arg::new("arguments").num_args(0..).trailing_var_arg(true);
-        let hint = clap::ValueHint::CommandWithArguments;
-        let words = words.allow_hyphen_values(true).value_hint(hint);
+        let words =
+            words.allow_hyphen_values(true).value_hint(clap::ValueHint::CommandWithArguments);
         clap::Command::new(*name).about(*what).arg(words).disable_help_flag(true)
     })
 }
