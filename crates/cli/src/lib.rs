@@ -39,7 +39,8 @@ use crate::exit::EXIT_CODES;
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, arg_required_else_help = true)]
 #[command(after_help = format!(
-    "Start with:\n  vorrang list\n  vorrang run ricart-agrawala\n\n{EXIT_CODES}"
+    "{}\nStart with:\n  vorrang list\n  vorrang run ricart-agrawala\n\n{EXIT_CODES}",
+    commands::service::help()
 ))]
 struct Arguments {
     #[command(subcommand)]
@@ -95,6 +96,9 @@ fn command_line() -> clap::Command {
 
 /// The program.
 pub fn main() -> ExitCode {
+    if let Some(code) = commands::service::hand_over(std::env::args_os()) {
+        return code;
+    }
     let parsed = Arguments::from_arg_matches(&command_line().get_matches());
     let outcome = match parsed.unwrap_or_else(|error| error.exit()).command {
         Command::List(list) => list.execute(),

@@ -44,6 +44,7 @@ fn visible(command: &Command) -> Command {
         visible = visible.about(about.clone());
     }
     let shown = command.get_subcommands().filter(|it| !it.is_hide_set()).cloned();
+    let visible = visible.subcommands(super::service::subcommands());
     visible.subcommands(shown.map(|subcommand| {
         let explains = subcommand.get_name() == "explain";
         subcommand.mut_args(|arg| match names(&arg, explains) {

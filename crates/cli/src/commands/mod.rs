@@ -13,6 +13,7 @@ pub(crate) mod quorum;
 pub(crate) mod replay;
 pub(crate) mod report;
 pub(crate) mod run;
+pub(crate) mod service;
 pub(crate) mod step;
 pub(crate) mod structure;
 pub(crate) mod survive;

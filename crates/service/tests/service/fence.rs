@@ -156,7 +156,7 @@ fn wrong_use_is_answered_with_what_is_wrong() {
     for wrong in ["7", "", "x", &"g".repeat(32), &"0".repeat(33)] {
         let (code, _, err) = run(&mut vorrang(&["fence", &file, wrong, "--", "true"]));
         assert_eq!(code, 64, "{err}");
-        assert!(err.contains(&format!("'{wrong}' is no token")), "{err}");
+        assert!(err.contains(&format!("'{wrong}' is no fencing token")), "{err}");
     }
     let (code, _, err) = run(&mut vorrang(&["fence", &file, &token(1)]));
     assert!(code == 64 && err.contains("COMMAND"), "{err}");

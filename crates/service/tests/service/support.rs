@@ -33,7 +33,7 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
     }
 }
 
-/// The program with these arguments, and with nothing in its environment that others have put there.
+/// The program with these arguments, and nothing in its environment that others have put there.
 pub(crate) fn vorrang(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vorrang-service"));
     command.args(arguments).stdin(Stdio::null());
@@ -147,9 +147,7 @@ impl Daemon {
 
     pub(crate) fn metric(&self, line: &str) -> Option<f64> {
         let text = self.get("/metrics").body;
-        let found =
-            text.lines().find_map(|it| it.strip_prefix(line)?.strip_prefix(' ')?.parse().ok());
-        found
+        text.lines().find_map(|it| it.strip_prefix(line)?.strip_prefix(' ')?.parse().ok())
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -243,7 +241,8 @@ impl Client {
         let length = body.len();
         self.say(
             format!(
-                "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
+                "{method} {path} HTTP/1.1\r\nhost: localhost\r\n\
+                 content-length: {length}\r\n\r\n{body}"
             )
             .as_bytes(),
         )
@@ -371,7 +370,9 @@ impl Lines {
     }
 
     /// Has the other end wait for its reads.
-    pub(crate) fn close(self) {}
+    pub(crate) fn close(self) {
+        drop(self);
+    }
 }
 
 /// Ports that nobody has.
@@ -384,28 +385,42 @@ pub(crate) fn ports<const N: usize>() -> [String; N] {
 /// Three members with their HTTP interfaces, as options.
 pub(crate) struct Three {
     file: PathBuf,
+    http: [String; 3],
 }
 
 impl Three {
     /// Writes their configuration into the folder, with more lines at its top.
     pub(crate) fn new(folder: &Folder, more: &str) -> Self {
         let [a, b, c, ah, bh, ch] = ports();
-        let members = [("a", a, ah), ("b", b, bh), ("c", c, ch)];
-        let member = |(name, address, http): &(&str, String, String)| {
+        let members = [("a", a, &ah), ("b", b, &bh), ("c", c, &ch)];
+        let member = |(name, address, http): &(&str, String, &String)| {
             format!("[[member]]\nname = '{name}'\naddress = '{address}'\nhttp = '{http}'\n")
         };
         let members: String = members.iter().map(member).collect();
         let file = folder.file("group.toml");
         std::fs::write(&file, format!("{more}\n{members}")).expect("it can be written");
-        Self { file }
+        Self { file, http: [ah, bh, ch] }
     }
 
     pub(crate) fn file(&self) -> &Path {
         &self.file
     }
 
+    /// Where one listens for clients that are not on its machine.
+    pub(crate) fn http(&self, name: &str) -> &str {
+        let place = ["a", "b", "c"].iter().position(|it| *it == name);
+        &self.http[place.expect("a, b or c")]
+    }
+
     /// Starts one.
     pub(crate) fn member(&self, folder: &Folder, name: &str, options: &[&str]) -> Daemon {
+        let mut all = vec!["--http-listen", self.http(name)];
+        all.extend_from_slice(options);
+        self.local_member(folder, name, &all)
+    }
+
+    /// Starts one that listens at its Unix socket alone.
+    pub(crate) fn local_member(&self, folder: &Folder, name: &str, options: &[&str]) -> Daemon {
         let config = self.file.to_str().expect("UTF-8");
         let mut all = vec!["--config", config, "--name", name];
         all.extend_from_slice(options);
