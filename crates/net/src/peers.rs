@@ -166,8 +166,7 @@ impl Driver<TcpNetwork> {
         self.dial(peer);
     }
 
-    /// Writes what was queued, in the order in which it was, and notes whether acknowledgements
-    /// are owed.
+    /// Writes what was queued, in order, and notes whether acknowledgements are owed.
     pub(crate) fn flush(&mut self) {
         self.report_given_up();
         let wakers = self.ready_links.wakers();

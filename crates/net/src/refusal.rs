@@ -177,9 +177,9 @@ impl Refusal {
         }
     }
 
-    /// The reason as a sentence in which "we" are the ones who say it.
+    /// The reason as a sentence in which "we" are the ones who say it. The refused side is "it" if
+    /// we refused, and "we" if it was us.
     pub fn sentence(&self, by: Refuser) -> String {
-        // The refused side is "it" if we refused, and "we" if it was us.
         let two = |verb_it: &str,
                    verb_we: &str,
                    refuser: &dyn fmt::Display,

@@ -50,8 +50,8 @@ fn filter(text: &str) -> Result<Targets, String> {
     }
     text.parse().map_err(|_| {
         format!(
-            "{VARIABLE}: '{text}' is no filter: say off, error, warn, info, debug or trace, for all \
-             or for a part, as in 'info' or 'vorrang_net=debug,info'"
+            "{VARIABLE}: '{text}' is no filter: say off, error, warn, info, debug or trace, for \
+             all or for a part, as in 'info' or 'vorrang_net=debug,info'"
         )
     })
 }

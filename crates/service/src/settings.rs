@@ -75,7 +75,7 @@ impl FromArgMatches for KeyArgs {
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) config: Config,
-    /// By the key: a variable, an option, or a line of the file. The others are as they usually are.
+    /// By the key: a variable, an option, or a line of the file. The others are as they are.
     from: BTreeMap<String, String>,
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn reloading() {
     }
 }
 
-/// How often systemd wants to hear that the daemon is alive, if it does: twice as often as it needs.
+/// How often systemd is told that the daemon is alive, if it wants to: twice as often as it needs.
 pub(crate) fn watchdog() -> Option<Duration> {
     sd_notify::watchdog_enabled().map(|within| within / 2)
 }

@@ -24,7 +24,7 @@ pub(crate) const COMMANDS: [(&str, &str); 9] = [
     ("semaphore", "Run a command while holding one of the permits of a semaphore"),
     ("elect", "Run a command while leading an election"),
     ("locks", "Show who holds what since when, and who waits"),
-    ("members", "Show the members of the group, and change them"),
+    ("members", "Show the members of the group"),
     ("fence", "Run a command only if a fencing token is not older than the newest one seen"),
     ("keys", "Make the keys and certificates of a group"),
     ("recover", "Say what brings a group back that has lost its majority"),

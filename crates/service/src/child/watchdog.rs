@@ -1,6 +1,7 @@
 //! A process that kills the command when `vorrang lock` cannot: since it was killed, or since it
 //! stands still and the hold is over. It reads lines from a pipe: when the command must be dead, in
-//! nanoseconds of [`boot_time`](crate::boot_time), or that it is. The end of the pipe is the end of `vorrang lock`.
+//! nanoseconds of [`boot_time`](crate::boot_time), or that it is. The end of the pipe is the end of
+//! `vorrang lock`.
 //!
 //! The kernel kills the command itself without it, but not what that has started.
 
@@ -87,7 +88,7 @@ fn watch() -> Verdict {
             return Verdict::Kill;
         }
         let sleep = lines.deadline_ns.map(|deadline| (deadline - now).min(LONGEST_SLEEP_NS));
-        let sleep = sleep.map(|ns| Timespec { tv_sec: 0, tv_nsec: ns as _ });
+        let sleep = sleep.map(|ns| Timespec { tv_sec: 0, tv_nsec: ns.cast_signed() as _ });
         let input = stdin();
         match poll(&mut [PollFd::new(&input, PollFlags::IN)], sleep.as_ref()) {
             Ok(0) | Err(rustix::io::Errno::INTR) => continue,

@@ -151,25 +151,24 @@ impl Remote {
 
     async fn line(&self, stream: &mut Option<HoldStream>) -> Result<HoldEvent, ClientError> {
         loop {
-            match stream {
-                Some(open) => match open.next().await {
+            if let Some(open) = stream {
+                match open.next().await {
                     Ok(Some(event)) => return Ok(event),
                     Ok(None) | Err(_) => *stream = None,
-                },
-                None => {
-                    sleep(TRIED_AGAIN_AFTER).await;
-                    match self.client.hold(&self.id, &self.request).await {
-                        Ok(again) => *stream = Some(again),
-                        Err(why) if why.code().is_some() => return Err(why),
-                        Err(_) => {}
-                    }
+                }
+            } else {
+                sleep(TRIED_AGAIN_AFTER).await;
+                match self.client.hold(&self.id, &self.request).await {
+                    Ok(again) => *stream = Some(again),
+                    Err(why) if why.code().is_some() => return Err(why),
+                    Err(_) => {}
                 }
             }
         }
     }
 
-    /// Until when a hold may be counted on that was just granted. None if that cannot be known: then
-    /// the stream says why, or the hold is lost before anything was done with it.
+    /// Until when a hold may be counted on that was just granted. None if that cannot be known:
+    /// then the stream says why, or the hold is lost before anything was done with it.
     async fn first_deadline(&self) -> Option<Option<u64>> {
         loop {
             match self.renew_once().await {

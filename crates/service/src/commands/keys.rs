@@ -16,8 +16,8 @@ use crate::key_files::{AUTHORITY, KeyDirectory, Wanted, validate};
 ///
 /// A group has an authority of its own, which is nothing but a private key. Whoever has a
 /// certificate of it belongs to the group: as a member, which hands out locks, or as a client,
-/// which uses them from another machine. Keep the directory with the authority on a machine that is no
-/// member, and copy to each member and client its own two files and ca.pem.
+/// which uses them from another machine. Keep the directory with the authority on a machine that is
+/// no member, and copy to each member and client its own two files and ca.pem.
 #[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  \
     vorrang keys init keys --members a,b,c\n  \

@@ -15,17 +15,17 @@ use crate::api::{Evicted, Member, Members as Answer};
 use crate::client::Client;
 use crate::failure::{EXIT_CODES, Failure};
 
-/// Show the members of the group, and change them
+/// Show the members of the group
 ///
 /// As the member sees it that is asked: its membership view, who belongs to that, who has been
 /// silent for too long (suspected), and who was evicted and why. Locks are granted only where the
 /// view has a majority.
 #[derive(Clone, Debug, clap::Args)]
-#[command(after_help = format!("Examples:\n  vorrang members\n  vorrang members --evict c\n\n\
+#[command(after_help = format!("Examples:\n  vorrang members\n  vorrang members --watch\n\n\
     {EXIT_CODES}"))]
 pub(crate) struct Members {
-    /// Have the group go on without this member: what its clients hold passes on when its lease is
-    /// over. A daemon that still runs there joins again
+    /// Have the group go on without this member. One that is silent is evicted without that, and
+    /// one that answers would join again: so it is refused with what to do instead
     #[arg(long, value_name = "NAME", conflicts_with_all = ["json", "watch"])]
     evict: Option<String>,
     /// Print JSON instead of a table: with --watch one object a line

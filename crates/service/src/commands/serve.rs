@@ -15,8 +15,9 @@ use crate::settings::{KeyArgs, Settings};
 /// else it is told is in a file, in variables of the environment, or in options: an option counts
 /// before a variable, and that before the file.
 ///
-/// SIGTERM and SIGINT: it leaves the group. Nothing is granted any more, and who holds something may
-/// finish within leave-within; the second one ends it at once. SIGHUP: certificates are read again.
+/// SIGTERM and SIGINT: it leaves the group. Nothing is granted any more, and who holds something
+/// may finish within leave-within; the second one ends it at once. SIGHUP: certificates are read
+/// again.
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 #[command(after_help = "Examples:\n  \
@@ -24,11 +25,12 @@ use crate::settings::{KeyArgs, Settings};
     vorrang serve --config /etc/vorrang/vorrang.toml --name a\n  \
     vorrang serve --show-config\n\n\
     A group of three, in three terminals of one machine:\n  \
-    vorrang serve --member a=127.0.0.1:7400,b=127.0.0.1:7401,c=127.0.0.1:7402 --name a --socket a.sock\n  \
-    vorrang serve --member a=127.0.0.1:7400,b=127.0.0.1:7401,c=127.0.0.1:7402 --name b --socket b.sock\n  \
-    vorrang serve --member a=127.0.0.1:7400,b=127.0.0.1:7401,c=127.0.0.1:7402 --name c --socket c.sock\n\n\
-    VORRANG_LOG sets what is logged: error, warn, info (as it is) or debug; of the network alone with\n\
-    vorrang_net=debug,info.")]
+    LIST=a=127.0.0.1:7400,b=127.0.0.1:7401,c=127.0.0.1:7402\n  \
+    vorrang serve --member $LIST --name a --socket a.sock\n  \
+    vorrang serve --member $LIST --name b --socket b.sock\n  \
+    vorrang serve --member $LIST --name c --socket c.sock\n\n\
+    VORRANG_LOG sets what is logged: error, warn, info (as it is) or debug; of the network alone\n\
+    with vorrang_net=debug,info.")]
 pub(crate) struct Serve {
     /// The configuration [variable: `VORRANG_CONFIG`]
     #[arg(long, value_name = "FILE")]

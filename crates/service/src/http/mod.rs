@@ -144,7 +144,7 @@ fn check_version(headers: &HeaderMap) -> Result<(), Refused> {
     let asked = String::from_utf8_lossy(asked.as_bytes()).into_owned();
     let spoken: Vec<String> = SPOKEN.iter().map(u32::to_string).collect();
     let why = format!(
-        "this daemon speaks version {} of the interface ({VERSION_HEADER}: {VERSION}), and not '{}'",
+        "this daemon speaks version {} of the interface ({VERSION_HEADER}: {VERSION}), not '{}'",
         spoken.join(" and "),
         asked.escape_debug()
     );
@@ -263,7 +263,7 @@ mod tests {
         assert!(check("localhost:7480", Some("http://localhost:7480")));
         assert!(!check("127.0.0.1:7480", Some("https://example.org")));
         assert!(!check("127.0.0.1:7480", Some("null")));
-        // Somebody's name that leads to this machine: a browser takes its pages for those of one host.
+        // Somebody's name that leads to this machine: a browser takes both for one host.
         assert!(!check("example.org:7480", Some("http://example.org:7480")));
         assert!(!check("example.org:7480", None) && !check("", None));
     }

@@ -43,7 +43,8 @@ fn what_is_shown_can_be_read_back_and_says_where_it_comes_from() {
     let file = folder.file("v.toml");
     std::fs::write(
         &file,
-        "name = 'b'\nlease = '3s'\nbeat = '150ms'\ndata = 'state'\n\n[http]\nlisten = '127.0.0.1:7480'\n\
+        "name = 'b'\nlease = '3s'\nbeat = '150ms'\ndata = 'state'\n\n[http]\n\
+         listen = '127.0.0.1:7480'\n\
          \n[[member]]\nname = 'a'\naddress = '127.0.0.1:7400'\n[[member]]\nname = 'b'\n\
          address = '127.0.0.1:7401'\nhttp = '127.0.0.1:7480'\n[[client]]\nname = 'ci'\n\
          prefixes = ['ci/', 'x\"y']\nholds = 10\n",
@@ -84,8 +85,8 @@ fn a_configuration_is_checked_without_being_used() {
         let mut command = vorrang(&["serve", "--check-config", "--config"]);
         run(command.arg(&file))
     };
-    let fine = check("lease = '2s'\n");
-    assert_eq!((fine.status.code(), stdout(&fine).as_str()), (Some(0), ""), "{}", stderr(&fine));
+    let good = check("lease = '2s'\n");
+    assert_eq!((good.status.code(), stdout(&good).as_str()), (Some(0), ""), "{}", stderr(&good));
     for (text, line, words) in [
         ("group = 'x'\nleese = '2s'\n", 2, "unknown key 'leese': did you mean 'lease'?"),
         ("\n\nbeat = 'soon'\n", 3, "beat = \"soon\": "),
@@ -115,9 +116,9 @@ fn a_configuration_is_checked_without_being_used() {
         assert_eq!(output.status.code(), Some(78), "{text} {why}");
         assert!(why.contains(words), "{words}\n{why}");
     }
-    let output = run(&mut vorrang(&["serve", "--check-config", "--config", "/nowhere/v.toml"]));
+    let output = run(&mut vorrang(&["serve", "--check-config", "--config", "/dev/null/v.toml"]));
     assert_eq!(output.status.code(), Some(78));
-    assert!(stderr(&output).contains("cannot read /nowhere/v.toml"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("cannot read /dev/null/v.toml"), "{}", stderr(&output));
 }
 
 #[test]

@@ -65,7 +65,7 @@ fn an_authority_and_members_are_made_in_one_go() {
     for name in all {
         assert!(said.contains(&format!("keys/{name}  ")), "{said}");
         let mode = fs::metadata(folder.file(&format!("keys/{name}"))).unwrap().permissions().mode();
-        let expected = if name.ends_with(".key") { 0o600 } else { 0o644 };
+        let expected = if name.contains(".key") { 0o600 } else { 0o644 };
         assert_eq!(mode & 0o777, expected, "{name}");
     }
     let mode = fs::metadata(folder.file("keys")).unwrap().permissions().mode();

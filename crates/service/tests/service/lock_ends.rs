@@ -19,6 +19,7 @@ fn now_ns() -> u64 {
 }
 
 /// So far in the future that a busy machine gets there in time.
+#[expect(clippy::unnecessary_wraps, reason = "of a deadline that there may not be")]
 fn in_seconds(seconds: u64) -> Option<u64> {
     Some(now_ns() + seconds * 1_000_000_000)
 }

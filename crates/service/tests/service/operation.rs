@@ -121,7 +121,7 @@ fn systemd_is_told_how_it_is() {
 /// A hardened unit is only worth something if systemd understands it.
 #[test]
 fn the_unit_file_is_one() {
-    let unit = concat!(env!("CARGO_MANIFEST_DIR"), "/systemd/vorrang.service");
+    let unit = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("systemd/vorrang.service");
     let text = std::fs::read_to_string(unit).expect("it is there");
     for line in ["Type=notify", "NoNewPrivileges=yes", "ProtectSystem=strict"] {
         assert!(text.lines().any(|it| it == line), "{line}");

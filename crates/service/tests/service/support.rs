@@ -33,7 +33,7 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
     }
 }
 
-/// The program with these arguments, and with nothing in its environment that others have put there.
+/// The program with these arguments, and nothing in its environment that others have put there.
 pub(crate) fn vorrang(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_vorrang-service"));
     command.args(arguments).stdin(Stdio::null());
@@ -147,9 +147,7 @@ impl Daemon {
 
     pub(crate) fn metric(&self, line: &str) -> Option<f64> {
         let text = self.get("/metrics").body;
-        let found =
-            text.lines().find_map(|it| it.strip_prefix(line)?.strip_prefix(' ')?.parse().ok());
-        found
+        text.lines().find_map(|it| it.strip_prefix(line)?.strip_prefix(' ')?.parse().ok())
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -243,7 +241,8 @@ impl Client {
         let length = body.len();
         self.say(
             format!(
-                "{method} {path} HTTP/1.1\r\nhost: localhost\r\ncontent-length: {length}\r\n\r\n{body}"
+                "{method} {path} HTTP/1.1\r\nhost: localhost\r\n\
+                 content-length: {length}\r\n\r\n{body}"
             )
             .as_bytes(),
         )
@@ -371,7 +370,9 @@ impl Lines {
     }
 
     /// Has the other end wait for its reads.
-    pub(crate) fn close(self) {}
+    pub(crate) fn close(self) {
+        drop(self);
+    }
 }
 
 /// Ports that nobody has.

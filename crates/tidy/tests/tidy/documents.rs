@@ -28,7 +28,11 @@ const MOST_WORDS: usize = 40;
 const README_LIMIT: usize = 10_000;
 
 /// Folders that are on every machine; any other absolute path is somebody's own.
-const ON_EVERY_MACHINE: [&str; 5] = ["bin", "dev", "etc", "proc", "usr"];
+const ON_EVERY_MACHINE: [&str; 9] =
+    ["bin", "dev", "etc", "proc", "run", "srv", "tmp", "usr", "var"];
+
+/// Where paths of the daemon's HTTP interface begin, and where they do not.
+const OF_THE_INTERFACE: [&str; 2] = ["v1", "v2"];
 
 #[test]
 fn readers_find_what_they_look_for() {
@@ -193,7 +197,8 @@ fn foreign_paths(line: &str) -> Vec<&str> {
         let end = at + 1 + name.len();
         let is_name = name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c));
         let is_path = begins_a_word && is_name && !name.is_empty() && line[end..].starts_with('/');
-        (is_path && !ON_EVERY_MACHINE.contains(&name)).then(|| &line[at..=end])
+        let is_known = ON_EVERY_MACHINE.contains(&name) || OF_THE_INTERFACE.contains(&name);
+        (is_path && !is_known).then(|| &line[at..=end])
     });
     paths.collect()
 }

@@ -72,9 +72,9 @@ async fn a_member_starts_with_its_own_keys_alone() {
     let words = "the certificate is that of member b, and this is member a";
     assert!(error.to_string().contains(words), "{error}");
 
-    let missing = TlsFiles { key: "/nonexistent/a.key".into(), ..config.tls.clone().unwrap() };
+    let missing = TlsFiles { key: "missing/a.key".into(), ..config.tls.clone().unwrap() };
     let error = Group::start(Config { tls: Some(missing), ..config }).await.unwrap_err();
-    assert!(error.to_string().contains("keys: /nonexistent/a.key: cannot read"), "{error}");
+    assert!(error.to_string().contains("keys: missing/a.key: cannot read"), "{error}");
 }
 
 /// A group of one has keys for its remote clients, and nobody else is a member of it.

@@ -33,10 +33,10 @@ async fn what_was_recorded_is_worth_nothing() {
     let target = behind.clone();
     let middle = tokio::spawn(async move {
         let (caller, _) = front.accept().await.unwrap();
-        let called = TcpStream::connect(&target).await.unwrap();
-        let ((from, to), (from_called, to_called)) = (caller.into_split(), called.into_split());
-        tokio::spawn(carry(from_called, to, answered));
-        carry(from, to_called, said).await;
+        let behind_it = TcpStream::connect(&target).await.unwrap();
+        let ((from, to), (from_behind, to_behind)) = (caller.into_split(), behind_it.into_split());
+        tokio::spawn(carry(from_behind, to, answered));
+        carry(from, to_behind, said).await;
         front
     });
     let mut zero = start(&keys.member(0, &peers), back, config(0, &peers)).await;

@@ -216,6 +216,7 @@ pub(super) fn hello(sender: u32, target: u32, peers: &[String]) -> Hello {
         target: NodeId(target),
         generation: 0,
         founders: 0,
+        start: None,
     };
     let (knows, returns) = (None, false);
     Hello { who, heartbeat_ms: 1, incarnation: 1, knows, received: 0, attempt: 1, returns }

@@ -4,7 +4,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::process::{Child, Command};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -89,7 +89,9 @@ impl Terminal {
             let left = PATIENCE.checked_sub(start.elapsed()).unwrap_or_default();
             match self.screen.recv_timeout(left) {
                 Ok(more) => self.bytes.extend(more),
-                Err(_) => panic!("'{words}' is not to be seen, but:\n{text}"),
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                    panic!("'{words}' is not to be seen, but:\n{text}")
+                }
             }
         }
     }

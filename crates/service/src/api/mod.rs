@@ -3,9 +3,13 @@
 //!
 //! The document at `/v1/openapi.json` describes the same for programs in other languages.
 
+mod refusal;
+
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
+
+pub use self::refusal::{Code, Refusal};
 
 /// The version of the interface that this program speaks, as the header [`VERSION_HEADER`] has it.
 pub const VERSION: u32 = 1;
@@ -109,14 +113,15 @@ pub enum HoldEvent {
         number: u64,
         /// How long a lease lasts, if there are leases.
         lease_ms: Option<u64>,
-        /// When nothing may run under the hold any more unless another line comes before, on the clock
-        /// `CLOCK_BOOTTIME` of this machine; null over TCP, where clients renew, and without leases.
+        /// When nothing may run under the hold any more unless another line comes before, on the
+        /// clock `CLOCK_BOOTTIME` of this machine; null over TCP, where clients renew, and without
+        /// leases.
         /// Between `at-risk` and this time are two thirds of the grace, and the last third after it
         /// until others may get the hold.
         deadline_boottime_ns: Option<u64>,
     },
-    /// Nothing has happened. While the hold is held it comes with every quarter of a lease, at least
-    /// once a second, and the deadline has moved; while it waits, every five seconds.
+    /// Nothing has happened. While the hold is held it comes with every quarter of a lease, at
+    /// least once a second, and the deadline has moved; while it waits, every five seconds.
     Alive {
         /// As in `granted`; null while the hold waits.
         deadline_boottime_ns: Option<u64>,
@@ -440,75 +445,6 @@ impl Event {
             Self::Missed { .. } => "missed",
         }
     }
-}
-
-/// The body of an answer that says no.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
-pub struct Refusal {
-    /// Why, as a sentence.
-    pub error: String,
-    /// The same for programs.
-    pub code: Code,
-}
-
-/// Why a request was refused, for programs.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Code {
-    /// There is nothing at this path.
-    NotFound,
-    /// There is, but not with this method.
-    WrongMethod,
-    /// The version of the interface is not spoken here.
-    UnknownVersion,
-    /// The body, the id or a parameter is not what it should be.
-    BadRequest,
-    /// The body is too long.
-    TooLarge,
-    /// The request did not arrive in time.
-    TooSlow,
-    /// There is no hold with this id.
-    NoSuchHold,
-    /// There is no member of this name.
-    NoSuchMember,
-    /// There is a hold with this id, and it is another one.
-    OtherHold,
-    /// The hold belongs to somebody else.
-    NotYours,
-    /// This client may not do that: another name, or one hold too many.
-    NotAllowed,
-    /// It works on the Unix socket alone.
-    LocalOnly,
-    /// The hold is over.
-    HoldOver,
-    /// The member leaves the group.
-    Leaving,
-    /// The member has stopped, or belongs to no view with a majority.
-    Unavailable,
-    /// Too many connections or holds.
-    TooMany,
-}
-
-impl Code {
-    /// All of them.
-    pub const ALL: [Self; 16] = [
-        Self::NotFound,
-        Self::WrongMethod,
-        Self::UnknownVersion,
-        Self::BadRequest,
-        Self::TooLarge,
-        Self::TooSlow,
-        Self::NoSuchHold,
-        Self::NoSuchMember,
-        Self::OtherHold,
-        Self::NotYours,
-        Self::NotAllowed,
-        Self::LocalOnly,
-        Self::HoldOver,
-        Self::Leaving,
-        Self::Unavailable,
-        Self::TooMany,
-    ];
 }
 
 #[cfg(test)]

@@ -20,31 +20,28 @@
 //! # }
 //! ```
 
-use std::error::Error as _;
+mod connection;
+mod stream;
+
 use std::fmt;
 use std::io;
-use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::Bytes;
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
-use hyper::client::conn::http1::{self, SendRequest};
 use hyper::{Method, Request, Response, header};
-use hyper_util::rt::TokioIo;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpStream, UnixStream};
 use tokio::sync::Mutex;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use vorrang_lock::tls::ClientTls;
 
+use self::connection::Connection;
+pub use self::stream::{ElectionStream, HoldStream, Stream};
 use crate::api::{
-    Code, ElectionEvent, Hold, HoldEvent, HoldProcess, HoldRequest, Locks, Members, Refusal,
-    Renewal, VERSION, VERSION_HEADER,
+    Code, Hold, HoldProcess, HoldRequest, Locks, Members, Refusal, Renewal, VERSION, VERSION_HEADER,
 };
 use crate::failure::Failure;
 
@@ -314,8 +311,7 @@ impl Client {
         let answer = connection.send(self.request(&method, path, body)).await;
         let answer = answer.map_err(|why| why.on(&target))?;
         let body = self.accepted(answer).await?.into_body();
-        let read = BytesMut::new();
-        Ok(Stream { target, body, read, _connection: connection, line: PhantomData })
+        Ok(Stream::new(target, body, connection))
     }
 
     async fn ask<B: Serialize + Sync, T: DeserializeOwned>(
@@ -431,188 +427,6 @@ fn in_path(text: &str) -> String {
         }
     }
     path
-}
-
-/// A connection, and the task that drives it.
-#[derive(Debug)]
-struct Connection {
-    sender: SendRequest<Full<Bytes>>,
-    driver: JoinHandle<()>,
-}
-
-impl Drop for Connection {
-    fn drop(&mut self) {
-        // It is closed at once, whatever is under way.
-        self.driver.abort();
-    }
-}
-
-/// Why nothing came back.
-enum Unanswered {
-    Silent,
-    Broken(hyper::Error),
-}
-
-impl Unanswered {
-    fn on(self, target: &Target) -> ClientError {
-        match self {
-            Self::Silent => ClientError::Silent(target.to_string()),
-            Self::Broken(why) => broken(&why, target),
-        }
-    }
-}
-
-/// A connection broke. If the other end has refused our certificate, it says so only now.
-fn broken(error: &hyper::Error, target: &Target) -> ClientError {
-    let inner = error.source().and_then(|it| it.downcast_ref::<io::Error>());
-    let why = match (inner, target) {
-        (Some(inner), Target::Server(Server { tls: Some(tls), .. })) => {
-            // An error is not copied: what TLS has said is deep inside.
-            let why = inner.get_ref().map_or_else(|| inner.to_string(), ToString::to_string);
-            tls.explain(io::Error::new(inner.kind(), why)).to_string()
-        }
-        (Some(inner), _) => inner.to_string(),
-        (None, _) => error.to_string(),
-    };
-    ClientError::Broken { target: target.to_string(), why }
-}
-
-impl Connection {
-    async fn open(target: &Target) -> Result<Self, ClientError> {
-        match timeout(ANSWERS_WITHIN, connect(target)).await {
-            Ok(connected) => connected,
-            Err(_) => Err(ClientError::Silent(target.to_string())),
-        }
-    }
-
-    async fn over<S>(stream: S, target: &Target) -> Result<Self, ClientError>
-    where
-        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    {
-        let (sender, connection) =
-            http1::handshake(TokioIo::new(stream)).await.map_err(|why| broken(&why, target))?;
-        // How it ends is seen by those who wait for something.
-        let driver = tokio::spawn(async { drop(connection.await) });
-        Ok(Self { sender, driver })
-    }
-
-    async fn send(
-        &mut self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Incoming>, Unanswered> {
-        let exchange = async {
-            self.sender.ready().await?;
-            self.sender.send_request(request).await
-        };
-        match timeout(ANSWERS_WITHIN, exchange).await {
-            Ok(answer) => answer.map_err(Unanswered::Broken),
-            Err(_) => Err(Unanswered::Silent),
-        }
-    }
-}
-
-async fn connect(target: &Target) -> Result<Connection, ClientError> {
-    let nobody = |why| ClientError::NoDaemon { target: target.to_string(), why };
-    match target {
-        Target::Socket(path) => {
-            let stream = UnixStream::connect(path).await.map_err(nobody)?;
-            if is_in_public(path) {
-                is_trusted(&stream).map_err(nobody)?;
-            }
-            Connection::over(stream, target).await
-        }
-        Target::Server(Server { address, tls }) => {
-            let stream = TcpStream::connect(address).await.map_err(nobody)?;
-            stream.set_nodelay(true).map_err(nobody)?;
-            match tls {
-                None => Connection::over(stream, target).await,
-                Some(tls) => {
-                    let (stream, _) = tls.connect(stream).await.map_err(|why| {
-                        let (target, why) = (target.to_string(), why.to_string());
-                        ClientError::NotTrusted { target, why }
-                    })?;
-                    Connection::over(stream, target).await
-                }
-            }
-        }
-    }
-}
-
-/// Whether anybody could have put a socket there.
-fn is_in_public(path: &Path) -> bool {
-    path.parent() == Some(Path::new("/tmp"))
-}
-
-/// Whether whoever listens is this user, or the administrator.
-fn is_trusted(stream: &UnixStream) -> io::Result<()> {
-    let (theirs, ours) = (stream.peer_cred()?.uid(), rustix::process::getuid().as_raw());
-    if theirs == ours || theirs == 0 {
-        return Ok(());
-    }
-    let why = format!("it belongs to user {theirs}, and this is user {ours}");
-    Err(io::Error::new(io::ErrorKind::PermissionDenied, why))
-}
-
-/// The lines of a hold. On a Unix socket to drop it gives the hold back.
-pub type HoldStream = Stream<HoldEvent>;
-
-/// The lines of an election that is observed.
-pub type ElectionStream = Stream<ElectionEvent>;
-
-/// An answer that consists of JSON lines.
-pub struct Stream<T> {
-    target: Target,
-    body: Incoming,
-    /// What has arrived and is no whole line yet.
-    read: BytesMut,
-    _connection: Connection,
-    line: PhantomData<fn() -> T>,
-}
-
-impl<T> fmt::Debug for Stream<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Stream").field("target", &self.target).finish_non_exhaustive()
-    }
-}
-
-impl<T: DeserializeOwned> Stream<T> {
-    /// The next line; none after the last one. Cancel-safe: what has arrived is kept.
-    ///
-    /// # Errors
-    ///
-    /// If the connection breaks, or what comes is not understood.
-    pub async fn next(&mut self) -> Result<Option<T>, ClientError> {
-        loop {
-            if let Some(end) = self.read.iter().position(|&byte| byte == b'\n') {
-                let line = self.read.split_to(end);
-                self.read.advance(1);
-                return match serde_json::from_slice(&line) {
-                    Ok(line) => Ok(Some(line)),
-                    Err(why) => Err(self.not_understood(why.to_string())),
-                };
-            }
-            if self.read.len() > LONGEST_ANSWER {
-                return Err(self.not_understood("a line without end".to_owned()));
-            }
-            match self.body.frame().await {
-                Some(Ok(frame)) => {
-                    if let Some(data) = frame.data_ref() {
-                        self.read.extend_from_slice(data);
-                    }
-                }
-                Some(Err(why)) => return Err(broken(&why, &self.target)),
-                None if self.read.is_empty() => return Ok(None),
-                None => {
-                    let why = "in the middle of a line".to_owned();
-                    return Err(ClientError::Broken { target: self.target.to_string(), why });
-                }
-            }
-        }
-    }
-
-    fn not_understood(&self, why: String) -> ClientError {
-        ClientError::NotUnderstood { target: self.target.to_string(), why }
-    }
 }
 
 #[cfg(test)]
