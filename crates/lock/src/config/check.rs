@@ -128,8 +128,8 @@ impl Config {
             return match self.http_listen.as_deref().filter(|it| !is_on_this_machine(it)) {
                 Some(address) => unfit(format!(
                     "http.listen = \"{address}\" is not on this machine, and without keys \
-                     everybody who reaches it could take every lock: give [tls] authority, certificate and \
-                     key, or listen on an address such as 127.0.0.1:7480"
+                     everybody who reaches it could take every lock: give [tls] authority, \
+                     certificate and key, or listen on an address such as 127.0.0.1:7480"
                 )),
                 None => Ok(()),
             };
