@@ -31,20 +31,16 @@ fn below(name: &str) -> Option<Allowed> {
             "vorrang-trace",
         ]),
         // A library for notebooks, web pages and services: it sees no terminal.
-        "experiment" => {
-            Allowed::AllBut(&[
-                "vorrang-cli",
-                "vorrang-node",
-                "vorrang-terminal",
-                "vorrang",
-                "vorrang-testkit",
-            ])
-        }
+        "experiment" => Allowed::AllBut(&[
+            "vorrang-cli",
+            "vorrang-node",
+            "vorrang-terminal",
+            "vorrang",
+            "vorrang-testkit",
+        ]),
         "node" => Allowed::AllBut(&["vorrang-cli", "vorrang", "vorrang-testkit"]),
         // The lock service lies beside the command line, and sees the library of locks.
-        "service" => {
-            Allowed::Only(&["vorrang-lock", "vorrang-protocol", "vorrang-terminal"])
-        }
+        "service" => Allowed::Only(&["vorrang-lock", "vorrang-protocol", "vorrang-terminal"]),
         "cli" | "bench" | "tidy" | "vorrang" => Allowed::AllBut(&["vorrang-testkit"]),
         _ => return None,
     })
