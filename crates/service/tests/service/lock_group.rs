@@ -57,7 +57,7 @@ impl Contended {
         let waiter = at(&members[1], &["lock", "-v", "x", "--", "sh", "-c", &script]);
         let waiter = Running::start(&mut { waiter });
         wait_for("it waits", || (members[1].holds("waiting") == 1).then_some(()));
-        Self { folder, members, holder, group, waiter }
+        Self { members, holder, group, waiter, folder }
     }
 
     /// The next one has begun after the last beat; the exit code of the one before.

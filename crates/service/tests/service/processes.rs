@@ -164,6 +164,7 @@ fn the_daemon_ends_what_works_under_a_hold_before_its_lease_is_over() {
     );
     let lost = first.until("lost");
     assert_eq!(lost["why"], "lease-over");
+    assert!(boot_time::now_ns() > deadline, "what was told last is before the end of the lease");
     child.wait().expect("it has ended");
     b.signal(Signal::CONT);
     c.signal(Signal::CONT);
