@@ -6,7 +6,8 @@
 //! ```
 //!
 //! - **It begins when all is ready.** What is started is this very program ([`trampoline`]), which
-//!   stops itself; when the daemon knows the process group it is continued, and becomes the command.
+//!   stops itself; when the daemon knows the process group it is continued, and becomes the
+//!   command.
 //! - **It ends with its parent.** If `vorrang lock` is killed, the kernel kills the command
 //!   (`PR_SET_PDEATHSIG`), and the watchdog kills what the command has started, as the daemon does.
 //! - **Its end is the end of the whole group.** The command may have left processes behind that go

@@ -1,6 +1,7 @@
 //! A process that kills the command when `vorrang lock` cannot: since it was killed, or since it
 //! stands still and the hold is over. It reads lines from a pipe: when the command must be dead, in
-//! nanoseconds of [`boot_time`](crate::boot_time), or that it is. The end of the pipe is the end of `vorrang lock`.
+//! nanoseconds of [`boot_time`](crate::boot_time), or that it is. The end of the pipe is the end of
+//! `vorrang lock`.
 //!
 //! The kernel kills the command itself without it, but not what that has started.
 

@@ -15,9 +15,9 @@ use crate::failure::Failure;
 /// Run a command while leading an election
 ///
 /// Waits until this candidate leads and runs the command as long as it does. When the leader's
-/// command ends, so does its leadership, and the next candidate leads. When leadership is lost or at
-/// risk the command is ended as with 'vorrang lock', before anybody else leads, and this candidate
-/// stands again, unless --once is given.
+/// command ends, so does its leadership, and the next candidate leads. When leadership is lost or
+/// at risk the command is ended as with 'vorrang lock', before anybody else leads, and this
+/// candidate stands again, unless --once is given.
 ///
 /// The variable VORRANG_ELECTION has the name and VORRANG_TOKEN the fencing token. With --observe
 /// nothing is run: a line is printed for each leader.

@@ -21,9 +21,9 @@ use crate::failure::Failure;
 ///
 /// A lock alone cannot keep a process from writing that has stood still for so long that somebody
 /// else has the lock by now. The resource can, if it refuses a fencing token older than the newest
-/// one it has seen. This makes a resource of a file: FILE keeps the newest token, durably and before
-/// the command begins, and is locked as by flock(1) until the command and all that it has started
-/// have ended. Each resource needs a file of its own, beside it and on the same machine.
+/// one it has seen. This makes a resource of a file: FILE keeps the newest token, durably and
+/// before the command begins, and is locked as by flock(1) until the command and all that it has
+/// started have ended. Each resource needs a file of its own, beside it and on the same machine.
 ///
 /// The command takes the place of this process, so that its exit code and signals are its own. It
 /// inherits the open file, which is what keeps it locked.

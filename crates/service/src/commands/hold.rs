@@ -168,8 +168,8 @@ impl Remote {
         }
     }
 
-    /// Until when a hold may be counted on that was just granted. None if that cannot be known: then
-    /// the stream says why, or the hold is lost before anything was done with it.
+    /// Until when a hold may be counted on that was just granted. None if that cannot be known:
+    /// then the stream says why, or the hold is lost before anything was done with it.
     async fn first_deadline(&self) -> Option<Option<u64>> {
         loop {
             match self.renew_once().await {

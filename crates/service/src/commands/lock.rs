@@ -9,14 +9,14 @@ use crate::failure::Failure;
 
 /// Run a command while holding a lock
 ///
-/// Waits until the lock of this name is to be had, anywhere in the group, runs the command, and gives
-/// the lock back when the command and what it has left in its process group have ended. Nothing need
-/// be created before. Options are those of flock(1) where they mean the same.
+/// Waits until the lock of this name is to be had, anywhere in the group, runs the command, and
+/// gives the lock back when the command and what it has left in its process group have ended.
+/// Nothing need be created before. Options are those of flock(1) where they mean the same.
 ///
-/// If the lock is at risk, since the daemon or its machine is cut off, the command gets SIGTERM, and
-/// SIGKILL before anybody else can have the lock. If this process is killed, the command is killed,
-/// too. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are handed on to the
-/// command's process group.
+/// If the lock is at risk, since the daemon or its machine is cut off, the command gets SIGTERM,
+/// and SIGKILL before anybody else can have the lock. If this process is killed, the command is
+/// killed, too. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are handed
+/// on to the command's process group.
 ///
 /// The command finds the name in the variable VORRANG_LOCK (one a line if it is nested) and the
 /// fencing token in VORRANG_TOKEN: 32 hexadecimal digits, larger than that of every earlier holder.

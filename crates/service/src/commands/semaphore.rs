@@ -11,8 +11,8 @@ use crate::failure::Failure;
 /// Run a command while holding one of the permits of a semaphore
 ///
 /// At most so many commands run at a time under a name, across all machines of the group. Nothing
-/// need be created before: whoever holds or waits for a permit says how many there are, and who says
-/// something else meanwhile is refused with both figures.
+/// need be created before: whoever holds or waits for a permit says how many there are, and who
+/// says something else meanwhile is refused with both figures.
 ///
 /// Everything else is as with 'vorrang lock': the command's end if the permit is at risk, signals,
 /// process group. The variable VORRANG_SEMAPHORE has the name and VORRANG_TOKEN a token. Tokens of
