@@ -295,7 +295,7 @@ mod tests {
 
     #[test]
     fn heartbeats_are_hidden_where_nothing_else_is_sent_but_nodes_come_to_something() {
-        let mut story = story();
+        let mut story = Story { wrong: None, ..story() };
         story.events.retain(|event| match &event.what {
             What::Sent { letter, .. } | What::Got { letter, .. } => letter.kind == "BEAT",
             _ => false,
