@@ -36,8 +36,8 @@ pub fn kinds(story: &Story) -> Vec<(&str, usize)> {
     kinds
 }
 
-/// One message in so many is a heartbeat where these drown the rest; one event in so many is a timer
-/// of which nothing comes.
+/// One message in so many is a heartbeat where these drown the rest; one event in so many is a
+/// timer of which nothing comes.
 const DROWN: usize = 4;
 
 /// So many timers hide nothing.
