@@ -110,7 +110,7 @@ mod tests {
 
     /// A run of every problem, and those in which more is measured than usual.
     fn runs() -> Vec<Measured> {
-        let all = ["lamport", "token-ring", "maekawa", "bully", "bus-reset", "echo"];
+        let all = ["lamport", "token-ring", "maekawa", "ring-election", "bus-reset", "echo"];
         let more = ["dijkstra-scholten", "heartbeat", "nack", "srm", "virtual-synchrony"];
         let mut runs = Vec::new();
         let mut add = |name: &str, change: &dyn Fn(&mut RunArgs)| {

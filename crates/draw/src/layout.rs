@@ -63,7 +63,7 @@ pub(crate) fn between(from: (f64, f64), to: (f64, f64), share: f64) -> (f64, f64
 
 /// The rows of a picture, and what of the run they leave out.
 pub(crate) struct Rows {
-    pub(crate) rows: Vec<Layout>,
+    pub(crate) layouts: Vec<Layout>,
     /// Where the picture ends, if the run goes on.
     pub(crate) cut: Option<u64>,
     /// What is not drawn because there is nothing to see.
@@ -149,7 +149,7 @@ impl Layout {
         let whole = Self::of(story, chart, (begin, end), wanted);
         if wanted.is_some() {
             let rows = vec![Self { is_last: end == last, ..whole }];
-            return Rows { rows, cut: None, left_out: Vec::new() };
+            return Rows { layouts: rows, cut: None, left_out: Vec::new() };
         }
         // What is only a little wider is no easier to read in two halves.
         let is_wide = whole.natural > WIDEST * 1.3;
@@ -181,17 +181,17 @@ impl Layout {
             if rows.len() as f64 >= most {
                 let cut = rows.last().map(|it: &Self| it.end);
                 left_out.retain(|it| Some(it.until) <= cut);
-                return Rows { rows, cut, left_out };
+                return Rows { layouts: rows, cut, left_out };
             }
             // Rows are as wide as each other.
             let span = (whole.natural / needed).max(NARROWEST);
-            rows.push(Self { begin, end, span, is_last, ..whole.clone() });
+            rows.push(Self { span, begin, end, is_last, ..whole.clone() });
         }
         if let Some(row) = rows.last_mut() {
             // What comes after it is not drawn.
             row.is_last |= end == last;
         }
-        Rows { rows, cut: None, left_out }
+        Rows { layouts: rows, cut: None, left_out }
     }
 
     /// A picture of so many pixels, or as many as it takes to read it.

@@ -46,7 +46,7 @@ const MOST_ARROWS_A_PIXEL: f64 = 2.0;
 /// Draws a run as SVG.
 pub fn svg(story: &Story, options: &Options) -> String {
     let chart = Chart::of(story);
-    let Rows { rows, cut, left_out } = rows(story, &chart, options);
+    let Rows { layouts: rows, cut, left_out } = rows(story, &chart, options);
     let (Some(first), Some(last)) = (rows.first(), rows.last()) else { return String::new() };
     let shown = chart.within(first.begin, last.end, last.is_last);
     let mut svg = Svg::default();
@@ -95,7 +95,7 @@ pub fn svg(story: &Story, options: &Options) -> String {
 /// What cannot be read, or is not there because it could not be.
 pub fn remark(story: &Story, options: &Options) -> Option<String> {
     let chart = Chart::of(story);
-    let Rows { rows, cut, .. } = rows(story, &chart, options);
+    let Rows { layouts: rows, cut, .. } = rows(story, &chart, options);
     let (first, last) = (rows.first()?, rows.last()?);
     let shown = chart.within(first.begin, last.end, last.is_last);
     let wide: f64 = rows.iter().map(|it| it.span).sum();

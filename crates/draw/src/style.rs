@@ -34,8 +34,8 @@ struct Colours {
     kinds: [&'static str; KINDS + 1],
     token: &'static str,
     wrong: &'static str,
-    /// Of series: after those of messages, others that are as far from all as can be, can be read as
-    /// text, and have the same hue on both backgrounds.
+    /// Of series: after those of messages, others that are as far from all as can be, can be read
+    /// as text, and have the same hue on both backgrounds.
     series: [&'static str; SERIES],
 }
 
@@ -103,7 +103,8 @@ paint-order:stroke;stroke-width:3.5px;stroke-linejoin:round}.n{font-size:13px;fo
 .way{stroke-width:2.8px}.dash{stroke-dasharray:4 3}.lane{stroke-width:1.2px}\
 .down{stroke-width:1.2px;stroke-dasharray:1.5 4}.wait{stroke-width:1.4px}\
 .wait.thin{stroke-width:.6px;fill-opacity:0}.x{stroke-width:2.2px;\
-fill:none;stroke-linecap:round}.xo{stroke-width:5px;fill:none;stroke-linecap:round}.grid{stroke-width:1px}.wl{stroke-width:1.6px;stroke-dasharray:5 3}\
+fill:none;stroke-linecap:round}.xo{stroke-width:5px;fill:none;stroke-linecap:round}\
+.grid{stroke-width:1px}.wl{stroke-width:1.6px;stroke-dasharray:5 3}\
 .edge{stroke-width:1.3px;fill:none}.tree{stroke-width:2.6px;fill:none}.none{fill:none}\
 .th{fill:none;stroke-width:4.5px;stroke-opacity:.33}.er{stroke-width:1.2px;fill:none}\
 .li{fill:none;stroke-width:.9px;stroke-opacity:.75}.bd{stroke:none;fill-opacity:.13}\
@@ -121,7 +122,8 @@ impl Colours {
              .wait{{stroke:{node};fill:{paper}}}.in{{fill:{node}}}.pt{{fill:{node}}}\
              .still{{fill:{band};fill-opacity:.45}}.band{{fill:{band};fill-opacity:.13}}\
              .bt{{fill:{band}}}.era0{{fill:{node};fill-opacity:.07}}.era1{{fill:{one};\
-             fill-opacity:.16}}.xo{{stroke:{paper}}}.x,.wl{{stroke:{wrong}}}.wt{{fill:{wrong}}}.wx2{{fill:{wrong}}}\
+             fill-opacity:.16}}.xo{{stroke:{paper}}}\
+             .x,.wl{{stroke:{wrong}}}.wt{{fill:{wrong}}}.wx2{{fill:{wrong}}}\
              .wx{{fill:{wrong}}}\
              .tok{{stroke:{token};fill:{token}}}.tt{{fill:{token}}}.tick{{stroke:{muted}}}\
              .ring{{stroke:{node};fill:{paper};stroke-width:1.6px}}.box{{stroke:{grid};fill:none}}\
@@ -145,7 +147,8 @@ impl Colours {
         let paper = self.paper;
         let rule = |(place, colour): (usize, &&str)| {
             format!(
-                ".q{place}{{fill:{colour}}}.mk.q{place}{{stroke:{paper}}}.mh.qo{place}{{fill:{paper}}}.l.qt{place}\
+                ".q{place}{{fill:{colour}}}.mk.q{place}{{stroke:{paper}}}\
+                 .mh.qo{place}{{fill:{paper}}}.l.qt{place}\
                  {{fill:{colour}}}.qo{place}{{stroke:{colour};fill:none}}"
             )
         };

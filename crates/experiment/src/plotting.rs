@@ -300,8 +300,8 @@ fn all_series(points: &Points<'_>, (x, y): (usize, &str)) -> (Vec<Series>, Vec<S
     (all, styles.iter().map(|it| it.join(", ")).collect())
 }
 
-/// The algorithms in the order of their colours. One has the same in every plot of a sheet, whichever
-/// points are wanted, unless there are more than there are colours.
+/// The algorithms in the order of their colours. One has the same in every plot of a sheet,
+/// whichever points are wanted, unless there are more than there are colours.
 fn colours_by_algorithm<'a>(points: &'a Points<'_>, drawn: BTreeSet<&'a str>) -> Vec<&'a str> {
     let all = &points.algorithms;
     if all.len() > COLOURS { drawn.into_iter().collect() } else { all.iter().copied().collect() }

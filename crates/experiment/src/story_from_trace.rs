@@ -75,8 +75,7 @@ const SIGNS: &[Gloss] = &[
     Gloss {
         sign: "[view 0",
         means: "\
-    [view 2, clock 7]: a message between members of view 2, whose sender has counted 7 entries. \
-    Members of a view are numbered by their places in it, from 0.",
+    [view 2, clock 7]: a message between members of view 2, whose sender has counted 7 entries.",
     },
     Gloss {
         sign: "after [",

@@ -1,5 +1,5 @@
 //! A node on a terminal: typed commands (input, order), output that never blocks
-//! (nonblocking_output), status (node_status), signals, and locks on views.
+//! (`nonblocking_output`), status (`node_status`), signals, and locks on views.
 #![forbid(unsafe_code)]
 
 mod command_queue;

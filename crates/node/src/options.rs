@@ -125,14 +125,17 @@ pub struct Node {
     /// Use UDP instead of TCP, with algorithms that tolerate lost datagrams. A message to all is
     /// one datagram to this multicast address; one to each member if it is 'unicast' [default: an
     /// address that is derived from --peers]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "GROUP", num_args = 0..=1, default_missing_value = ""))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "GROUP", num_args = 0..=1))]
+    #[cfg_attr(feature = "clap", arg(default_missing_value = ""))]
     #[cfg_attr(feature = "clap", arg(help_heading = "Datagrams"))]
     udp: Option<String>,
     /// Find so many members, this one included, by announcements to the multicast address that
     /// --udp gives, instead of --id and --peers: 2 to 64 processes with the same --group and
     /// settings agree on one list. Each listens on --listen, or on any free port
-    #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", value_parser = whole(2..=64_u32), requires = "udp"))]
-    #[cfg_attr(feature = "clap", arg(conflicts_with_all = ["id", "peers"], help_heading = "Datagrams"))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", requires = "udp"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(2..=64_u32)))]
+    #[cfg_attr(feature = "clap", arg(conflicts_with_all = ["id", "peers"]))]
+    #[cfg_attr(feature = "clap", arg(help_heading = "Datagrams"))]
     pub(crate) discover: Option<u32>,
     /// Join the multicast group on the interface with this address, and not on loopback
     #[cfg_attr(

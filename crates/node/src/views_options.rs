@@ -30,7 +30,8 @@ pub(crate) struct OnViewsArgs {
     /// Join a running group by the address of any member (or of several: of the first that
     /// answers), and listen on --listen
     #[cfg_attr(feature = "clap", arg(long, value_delimiter = ',', value_name = "HOST:PORT"))]
-    #[cfg_attr(feature = "clap", arg(requires_all = ["on_views", "listen"], conflicts_with_all = ["id", "peers"]))]
+    #[cfg_attr(feature = "clap", arg(requires_all = ["on_views", "listen"]))]
+    #[cfg_attr(feature = "clap", arg(conflicts_with_all = ["id", "peers"]))]
     pub(crate) join: Vec<String>,
     /// The largest number of members, the same everywhere [default: 64]
     #[cfg_attr(feature = "clap", arg(long, value_name = "NODES", requires = "on_views"))]
@@ -47,7 +48,8 @@ pub(crate) struct OnViewsArgs {
     #[cfg_attr(feature = "clap", arg(long, value_name = "DIR", requires = "on_views"))]
     pub(crate) data: Option<PathBuf>,
     /// The largest clock drift, in parts per thousand; the same everywhere [default: 0]
-    #[cfg_attr(feature = "clap", arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(0..=999_u32)))]
+    #[cfg_attr(feature = "clap", arg(long, value_name = "PERMILLE", requires = "lease"))]
+    #[cfg_attr(feature = "clap", arg(value_parser = whole(0..=999_u32)))]
     drift: Option<u32>,
 }
 

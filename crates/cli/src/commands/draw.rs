@@ -421,8 +421,7 @@ impl Inline {
         if about.problem == "detection" && !self.options.has("for") {
             let args = &mut self.options.args;
             let beat = args.setup.setup(&about, args.common.nodes)?.beat;
-            // None is under way at the end.
-            args.lasting.lasting = Some(beat * DRAWN_BEATS - beat / 2);
+            args.lasting.lasting = Some(beat.saturating_mul(DRAWN_HALVES) / 2);
         }
         record(&*run_of(entry, &self.options)?, self.net)
     }
@@ -431,9 +430,9 @@ impl Inline {
 /// So many entries or multicasts are drawn, unless another number is wanted.
 const DRAWN: u64 = 10;
 
-/// For so many heartbeats failure detection is drawn, and longer where faults take longer to be
-/// noticed.
-const DRAWN_BEATS: u32 = 4;
+/// For so many halves of the time between two heartbeats failure detection is drawn, and longer
+/// where faults take longer to be noticed: four heartbeats, none of which is under way at the end.
+const DRAWN_HALVES: u32 = 7;
 
 /// Makes a run, and hands back what was recorded of it.
 pub(crate) fn record(run: &dyn Run, net: bool) -> Result<Recording, Failure> {

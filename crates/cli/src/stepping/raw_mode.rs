@@ -37,8 +37,7 @@ mod unix {
             let this = Self;
             // Nothing that was typed ahead is thrown away.
             tcsetattr(stdin(), OptionalActions::Drain, &raw)?;
-            // Only now is Ctrl-C a key: before, an interrupt that ends the program would be one that
-            // somebody meant for a line.
+            // Only now is Ctrl-C a key: an interrupt before was meant for a line, and is no end.
             interrupt::before_the_end(Some(end));
             Ok(this)
         }

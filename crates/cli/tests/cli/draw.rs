@@ -239,7 +239,8 @@ fn rows_without_anything_are_left_out() {
     let rows = |svg: &str| svg.matches(">node 1<").count();
     let harsh = ["ricart-agrawala", "--nodes", "5", "--random-faults", "harsh"];
     let (svg, aside) = drawn_run(&folder, &harsh);
-    assert!(rows(&svg) <= 7, "{}", rows(&svg));
+    // Those with messages, and those in which a node crashes or comes back.
+    assert!(rows(&svg) <= 9, "{}", rows(&svg));
     assert!(svg.contains("Not drawn: nothing happens from "), "{svg}");
     assert!(svg.contains("Not drawn: what goes wrong from "), "{svg}");
     assert!(!aside.contains("The picture ends"), "{aside}");

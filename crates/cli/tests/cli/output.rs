@@ -238,7 +238,8 @@ fn the_terms_are_explained_and_names_are_listed() {
     assert_eq!(code, 0);
     let terms = "N|K|T|E|synchronisation delay|response time|throughput|messages per entry|\
                  busiest node|fairness (Jain)|overtakes|safe|quiescent|✓|○|✗|95 % interval|\
-                 standard error|P50/T, P99/T|fencing token|evicted|view change|state|step|depth|bounded|flaw|legitimacy|termination|\
+                 standard error|P50/T, P99/T|fencing token|evicted|view change|state|\
+                 step|depth|bounded|flaw|legitimacy|termination|\
                  agreement|no starvation|ordering";
     for term in terms.split('|') {
         assert!(out.lines().any(|line| line.starts_with(&format!("{term} "))), "no {term}: {out}");
