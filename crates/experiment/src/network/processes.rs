@@ -3,7 +3,7 @@
 use std::env;
 use std::process::Stdio;
 
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
@@ -13,7 +13,7 @@ use vorrang_protocol::NodeId;
 use vorrang_trace::Line;
 
 use super::lock::Nodes;
-use super::worker::{TIMERS_SET, WorkerSetup};
+use super::worker::{RECORD, TIMERS_SET, WorkerSetup};
 use super::{Counted, News};
 use crate::failure::Failure;
 
@@ -74,7 +74,7 @@ impl Worker {
             .zip(process.stdout.take())
             .ok_or_else(|| Failure::World(format!("node {id} has no pipes")))?;
         let (sender, answers) = unbounded_channel();
-        let records = tokio::spawn(listen(id, BufReader::new(said).lines(), news, sender));
+        let records = tokio::spawn(listen(id, BufReader::new(said), news, sender));
         Ok(Self { process, orders, answers, records, is_killed: false })
     }
 
@@ -93,16 +93,20 @@ impl Worker {
 /// Sorts what a worker says into news, answers and records, and hands back the records.
 async fn listen(
     id: NodeId,
-    mut said: Lines<BufReader<ChildStdout>>,
+    mut said: BufReader<ChildStdout>,
     news: UnboundedSender<News>,
     answers: UnboundedSender<String>,
 ) -> Told {
-    let mut told = Told::default();
-    while let Ok(Some(line)) = said.next_line().await {
+    let (mut told, mut room) = (Told::default(), String::new());
+    // A line without an end is that of a process which was killed as it wrote it: nothing of that
+    // turn has left.
+    while matches!(said.read_line(&mut room).await, Ok(1..))
+        && let Some(line) = room.strip_suffix('\n')
+    {
         // The receiver is gone if the run was given up.
-        let _ = match line.split_once(' ').unwrap_or((&line, "")) {
+        let _ = match line.split_once(' ').unwrap_or((line, "")) {
             ("done", "") => news.send(News::Done(id)).is_ok(),
-            ("record", record) => {
+            (RECORD, record) => {
                 told.records.push(record.to_owned());
                 true
             }
@@ -111,8 +115,9 @@ async fn listen(
                 true
             }
             ("failed", why) => news.send(News::Failed(id, why.to_owned())).is_ok(),
-            _ => answers.send(line).is_ok(),
+            _ => answers.send(line.to_owned()).is_ok(),
         };
+        room.clear();
     }
     let _ = news.send(News::Gone(id));
     told
@@ -127,7 +132,7 @@ struct Told {
 
 impl Told {
     /// When it was last heard. A process may be killed after it has told a record and before it has
-    /// said up to when that was all.
+    /// said what time it is.
     fn last_heard_ns(&self) -> u64 {
         let last = self.records.last().and_then(|it| Line::parse(it, |_, _, _| None).ok());
         last.map_or(0, |line| line.at_ns).max(self.upto_ns)
