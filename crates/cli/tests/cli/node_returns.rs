@@ -211,6 +211,18 @@ fn an_election_over_processes_is_won_by_the_highest_when_it_is_back() {
     }
 }
 
+/// Heartbeats go on for ever, and the run ends when all follow one leader again, and not when they must
+/// with messages as slow as is assumed, which is 12 minutes for these.
+#[test]
+fn a_watched_election_over_processes_ends_when_all_follow_one_leader_again() {
+    let begun = Instant::now();
+    let line = "run watching-ring --nodes 4 --crash 3@30ms --restart 3@600ms";
+    let (code, run) = over_processes(line);
+    assert_eq!((code, &run["leader"]), (0, &3.into()), "{run:#}");
+    assert_eq!((&run["crashes"], &run["restarts"]), (&1.into(), &1.into()), "{run:#}");
+    assert!(begun.elapsed() < Duration::from_secs(400), "{:?}", begun.elapsed());
+}
+
 /// At time 0 nothing has happened: whoever is killed then has sent and asked nothing.
 #[test]
 fn time_0_is_before_anything_happens() {
