@@ -119,7 +119,7 @@ impl Hosted for Election {
 impl Hosted for Wave {
     const SERVICE: Service = Service::Waves;
     const COMMANDS: &'static [(&'static str, &'static str)] =
-        &[("start", "send a wave through the graph; only at the initiator, and once")];
+        &[("start", "begin the wave, or the work whose end it finds; at the initiator, and once")];
 
     /// An echo that does not come back from one node does not come back.
     fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {

@@ -184,7 +184,11 @@ fn whoever_is_killed_while_multicasts_are_under_way_has_sent_what_others_deliver
                  {victim}@{after}"
             );
             let (code, run) = over_processes(&line);
-            assert_eq!((code, &run["safe"], &run["crashes"]), (0, &true.into(), &1.into()), "{line}: {run:#}");
+            assert_eq!(
+                (code, &run["safe"], &run["crashes"]),
+                (0, &true.into(), &1.into()),
+                "{line}: {run:#}"
+            );
         }
     }
     for algorithm in ["ack", "nack", "srm"] {
@@ -194,7 +198,11 @@ fn whoever_is_killed_while_multicasts_are_under_way_has_sent_what_others_deliver
                  {victim}@3ms"
             );
             let (_, run) = over_processes(&line);
-            assert_eq!((&run["safe"], &run["crashes"]), (&true.into(), &1.into()), "{line}: {run:#}");
+            assert_eq!(
+                (&run["safe"], &run["crashes"]),
+                (&true.into(), &1.into()),
+                "{line}: {run:#}"
+            );
         }
     }
 }
@@ -211,8 +219,8 @@ fn an_election_over_processes_is_won_by_the_highest_when_it_is_back() {
     }
 }
 
-/// Heartbeats go on for ever, and the run ends when all follow one leader again, and not when they must
-/// with messages as slow as is assumed, which is 12 minutes for these.
+/// Heartbeats go on for ever, and the run ends when all follow one leader again, and not when they
+/// must with messages as slow as is assumed, which is 12 minutes for these.
 #[test]
 fn a_watched_election_over_processes_ends_when_all_follow_one_leader_again() {
     let begun = Instant::now();

@@ -22,9 +22,9 @@
 //!                             ←   its records, as JSON, one a line, and then: end
 //! ```
 //!
-//! Where a node is to be killed, all tell their records at once, since it cannot do so in the end: those
-//! of a turn before anything that it sends leaves the process. What was written into a pipe outlives
-//! the writer, so whatever others have seen of a killed node is told.
+//! Where a node is to be killed, all tell their records at once, since it cannot do so in the end:
+//! those of a turn before anything that it sends leaves the process. What was written into a pipe
+//! outlives the writer, so whatever others have seen of a killed node is told.
 
 use std::io::{self, Write as _};
 use std::marker::PhantomData;

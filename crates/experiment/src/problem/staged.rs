@@ -228,14 +228,15 @@ impl<Q: ProblemDriver> Staged for StagedOf<Q> {
 impl<Q: ProblemDriver> StagedOf<Q> {
     /// The nodes that would not begin a turn as they are, or as they come up again, and why.
     fn refusals(&self, turns: &[Vec<Ask<Q::Command>>]) -> Vec<(NodeId, Refused)> {
-        let begins = |((at, is_up, node), turn): ((NodeId, bool, &NodeOf<Q>), &Vec<Ask<_>>)| {
-            let (mut copy, mut fx) = (node.clone(), Outbox::default());
-            if !is_up {
-                copy.on_restart(&mut fx);
-            }
-            let command = turn.first()?.command.clone();
-            copy.on_command(command, &mut fx).err().map(|why| (at, why))
-        };
+        let begins =
+            |((at, is_up, node), turn): ((NodeId, bool, &NodeOf<Q>), &Vec<Ask<Q::Command>>)| {
+                let (mut copy, mut fx) = (node.clone(), Outbox::default());
+                if !is_up {
+                    copy.on_restart(&mut fx);
+                }
+                let command = turn.first()?.command.clone();
+                copy.on_command(command, &mut fx).err().map(|why| (at, why))
+            };
         self.now.nodes().zip(turns).filter_map(begins).collect()
     }
 }
