@@ -191,6 +191,21 @@ fn a_process_that_is_started_again_is_let_in_again() {
     }
 }
 
+/// Only a sender repeats its messages, and with `srm` everyone does. Nobody is stuck for that.
+#[test]
+fn what_a_crashed_sender_had_not_got_to_all_is_missed_by_some() {
+    for (algorithm, code) in [("nack", 1), ("srm", 0)] {
+        let line = format!(
+            "run {algorithm} --nodes 4 --multicasts 200 --tries 6 --window 8 --seed 3 --crash \
+             0@30ms --loss 10%"
+        );
+        let (said, out, _) = run(&line.split_whitespace().collect::<Vec<_>>());
+        assert_eq!(said, code, "{out}");
+        assert_eq!(out.contains("safe but incomplete: agreement: node 1"), code == 1, "{out}");
+        assert!(!out.contains("stuck"), "{out}");
+    }
+}
+
 /// Over TCP, too, with all nodes in a process and with one each.
 #[test]
 fn members_leave_and_join_over_a_real_network() {
