@@ -60,10 +60,11 @@ impl Values {
         let all = words.map(value).collect::<Result<Vec<u64>, String>>()?;
         if all.len() != group.size() as usize {
             let nodes = group.size();
-            return Err(format!(
-                "there are {} values for {nodes} nodes: give one a node",
-                all.len()
-            ));
+            let there = match all.len() {
+                1 => String::from("is 1 value"),
+                many => format!("are {many} values"),
+            };
+            return Err(format!("there {there} for {nodes} nodes: give one a node"));
         }
         let are_ids = (0..).zip(&all).all(|(id, value)| *value == id);
         Ok(if are_ids { Self::IDS } else { Self(Some(all.into())) })

@@ -43,7 +43,13 @@ pub(crate) fn text(measured: &Measured) -> String {
     }
     let mut text = table_right(&rows, &[1]);
     if let Some(violation) = &measured.violation {
-        let what = if measured.safe { "safe but stuck" } else { "violation" };
+        // What a crashed sender has not got to all, nobody waits for.
+        let is_missed = violation.starts_with("agreement: ");
+        let what = match (measured.safe, is_missed) {
+            (false, _) => "violation",
+            (true, true) => "safe but incomplete",
+            (true, false) => "safe but stuck",
+        };
         text.push_str(&wrapped(&format!("{BAD}{what}: {violation}{RESET}\n")));
     }
     if let Some(mean) = in_head(measured, "latency_mean") {

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use serde_json::Value;
 use vorrang_draw::story::{self, Clock, Event, Gloss, Look, MessageLabel, Story, Wrong};
 use vorrang_protocol::{NodeId, NodeState, show_duration_ns};
 use vorrang_trace::{Ending, Fault, Line, LineMessage, Loss, Objection, Recording, What};
@@ -165,7 +166,7 @@ fn happened(line: &Line, subject: &dyn Subject, tokens: &[&str]) -> story::What 
         What::Receive { from, seq, message: it } => {
             story::What::Got { from: from.index(), letter: letter(*seq, it) }
         }
-        What::Timer(timer) => story::What::Timer(unquoted(timer)),
+        What::Timer(timer) => story::What::Timer(named(timer)),
         What::Choice(value) => story::What::Choice(*value),
         What::Lost { to, seq, why } => {
             let why = match why {
@@ -215,8 +216,24 @@ fn apart(sides: &[Vec<NodeId>]) -> String {
     }
 }
 
-fn unquoted(value: &serde_json::Value) -> String {
-    value.as_str().map_or_else(|| value.to_string().replace('"', ""), str::to_owned)
+/// A timer by the name that it has without the layers it belongs to, and what it is about: `Beat`
+/// for `{"heartbeat":"Beat"}`, `Resend(0)` for `{"carrier":{"Resend":0}}`.
+fn named(timer: &Value) -> String {
+    match timer {
+        Value::String(name) => name.clone(),
+        Value::Array(all) => all.iter().map(named).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            let named = |(name, about): (&String, &Value)| match about {
+                Value::String(_) | Value::Object(_) => named(about),
+                Value::Null => name.clone(),
+                Value::Bool(_) | Value::Number(_) | Value::Array(_) => {
+                    format!("{name}({})", named(about))
+                }
+            };
+            fields.iter().map(named).collect::<Vec<_>>().join(", ")
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => timer.to_string(),
+    }
 }
 
 fn capital(text: &str) -> String {
@@ -226,7 +243,23 @@ fn capital(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    #[test]
+    fn a_timer_has_a_name_and_no_layers() {
+        for (timer, name) in [
+            (json!("Probe"), "Probe"),
+            (json!({"heartbeat": "Beat"}), "Beat"),
+            (json!({"heartbeat": {"Overdue": 1}}), "Overdue(1)"),
+            (json!({"carrier": {"mail": {"resend": [0, 1]}}}), "resend(0, 1)"),
+            (json!({"lock": [3, "Probe"]}), "lock(3, Probe)"),
+        ] {
+            assert_eq!(named(&timer), name);
+        }
+    }
 
     #[test]
     fn a_partition_is_said_in_short() {

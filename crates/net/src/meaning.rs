@@ -100,6 +100,9 @@ impl fmt::Display for Meaning {
         match (needs, prospect) {
             (_, Prospect::Fine) => write!(f, "{algorithm} goes on without it"),
             (Needs::AllBut(0), _) => write!(f, "{algorithm} needs an answer of every node"),
+            (Needs::AllBut(1), _) => {
+                write!(f, "{algorithm} tolerates the loss of one node and not of more")
+            }
             (Needs::AllBut(many), _) => {
                 write!(f, "{algorithm} tolerates the loss of {many} nodes and not of more")
             }
@@ -145,6 +148,14 @@ mod tests {
             ", and it may need it: until it is back, multicasts may have to wait for it | \
              , and it may need it: multicasts may wait for ever"
         );
+        let most = |many| said(Service::Multicasts, Needs::AllBut(many), Prospect::Hopeless);
+        assert_eq!(
+            most(1),
+            ", and it tolerates the loss of one node and not of more: until it is back, no \
+             multicast is delivered to all | , and it tolerates the loss of one node and not of \
+             more: no multicast can be delivered to all any more"
+        );
+        assert!(most(2).contains("the loss of 2 nodes"));
         let fine = said(Service::Multicasts, Needs::Nobody, Prospect::Fine);
         assert_eq!(fine, "; it goes on without it | ; it goes on without it");
     }

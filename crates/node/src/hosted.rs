@@ -107,15 +107,19 @@ impl Hosted for Election {
         ("unplug 1, plug 1", "notice that the cable to node 1 is gone, or there (bus-reset)"),
     ];
 
-    fn needs(card: &'static Card<Self>, _: &Setup) -> Needs {
-        if card.terms.crashes { Needs::Nobody } else { Needs::AllBut(0) }
+    fn needs(card: &'static Card<Self>, setup: &Setup) -> Needs {
+        match card.terms {
+            terms if terms.majority => most(setup),
+            terms if terms.crashes => Needs::Nobody,
+            _ => Needs::AllBut(0),
+        }
     }
 }
 
 impl Hosted for Wave {
     const SERVICE: Service = Service::Waves;
     const COMMANDS: &'static [(&'static str, &'static str)] =
-        &[("start", "send a wave through the graph; only at the initiator, and once")];
+        &[("start", "begin the wave, or the work whose end it finds; at the initiator, and once")];
 
     /// An echo that does not come back from one node does not come back.
     fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {
@@ -177,7 +181,13 @@ impl Hosted for Multicast {
     }
 }
 
+/// More than half of all nodes must be there.
+fn most(setup: &Setup) -> Needs {
+    Needs::AllBut(setup.group.size().saturating_sub(1) / 2)
+}
+
 impl Hosted for GroupCommunication {
+    const SERVICE: Service = Service::Multicasts;
     const COMMANDS: &'static [(&'static str, &'static str)] = &[
         ("multicast TEXT", "tell all members this; so does any line that is no command"),
         ("leave", "leave the group; the process stays"),
@@ -190,8 +200,8 @@ impl Hosted for GroupCommunication {
     }
 
     /// Those who are left go on, if they are most.
-    fn needs(_: &'static Card<Self>, _: &Setup) -> Needs {
-        Needs::Nobody
+    fn needs(_: &'static Card<Self>, setup: &Setup) -> Needs {
+        most(setup)
     }
 
     fn obeyed(command: &Self::Command) -> Option<&'static str> {

@@ -1,10 +1,11 @@
 //! Members that come and go: incarnations, where each begins, and whoever leaves.
 //!
 //! With `--tries`, a member that crashes, leaves or is silent for too long ends an *incarnation*,
-//! and comes back as a new one that knows nothing. An incarnation is named by the number of its
-//! first message, which is larger than all numbers of the former and by more than a window. So a
-//! message, an acknowledgement or a request that belongs to a former incarnation says so by its
-//! number: receivers drop it as old or as absurd, and carriers need no further mark.
+//! and comes back as a new one that knows nothing; over UDP, a process that was killed does not:
+//! there a number belongs to the first process that the others have met. An incarnation is named by
+//! the number of its first message, which is larger than all numbers of the former and by more than
+//! a window. So a message, an acknowledgement or a request that belongs to a former incarnation
+//! says so by its number: receivers drop it as old or as absurd, and carriers need no further mark.
 //!
 //! ```text
 //!   0  ──────────▲──┬──────────────▲──────DATA(5)─┬───►    0 waits for 1' from 5 on

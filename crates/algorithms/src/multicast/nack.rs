@@ -47,8 +47,10 @@
 //! arrives eventually, and, without `--tries`, that no member crashes. With `--tries R`, one that
 //! has not answered R heartbeats in a row is removed, as [with acknowledgements](super::ack), and
 //! so is a sender that has not answered R repeated requests in a row: what it has said that is
-//! missing is lost with it. Members [come and go](super::membership). Where messages are reordered,
-//! there seem to be gaps, and some messages are sent twice.
+//! missing is lost with it, though others may have it: there is no agreement on the last messages
+//! of a sender that crashes while messages are lost. Members [come and go](super::membership); a
+//! process that was killed only over TCP. Where messages are reordered, there seem to be gaps, and
+//! some messages are sent twice.
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**
 //! (but for `stop` and `none`): as long as the sender does not know that all have everything it

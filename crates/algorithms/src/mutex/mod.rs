@@ -242,8 +242,10 @@ pub const NOT_INSIDE: Refused = Refused("cannot release: not inside");
 pub const EXCLUSIVE_ONLY: Refused = Refused("cannot acquire: only exclusive claims are granted");
 
 /// A claim that is not among those that the algorithm grants.
-pub const CLAIM_NOT_GRANTED: Refused =
-    Refused("cannot acquire: this algorithm does not grant that kind of claim");
+pub const CLAIM_NOT_GRANTED: Refused = Refused(
+    "cannot acquire: this algorithm does not grant that kind of claim: say acquire of a+b for \
+         resources, acquire group 2 for classes, acquire shared for readers",
+);
 
 #[cfg(test)]
 mod tests {

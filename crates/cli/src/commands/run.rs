@@ -63,18 +63,14 @@ impl Run {
         if self.net {
             self.check_network(run.about().assumes.one_at_a_time)?;
         }
-        let net = match (self.net, self.processes) {
-            (false, _) => "",
-            (true, false) => " --net",
-            (true, true) => " --net --processes",
-        };
+        let at = if self.processes { Processes::OneEach } else { Processes::One };
+        let net = if self.net { at.typed() } else { "" };
         let line = format!("vorrang run {}{net} {}", run.about().name, run.options(self.net));
         if self.format.is_text() {
             print(&format!("{line}\n\n"))?;
         }
         let trace = self.trace.as_deref();
         let measured = if self.net {
-            let at = if self.processes { Processes::OneEach } else { Processes::One };
             let template = "{bar:40} {human_pos} of {human_len} entries";
             with_bar(run.total(), template, |told| {
                 run.over_tcp(Place { at, progress: Some(told) }, trace.into())

@@ -402,6 +402,7 @@ impl Session {
         if let (Surface::Pipe, Some(first)) = (self.surface, &self.first_wrong) {
             let others = match self.wrong - 1 {
                 0 => String::new(),
+                1 => "; and 1 more line".to_owned(),
                 others => format!("; and {others} more lines"),
             };
             return Err(Failure::usage(format!("{first}{others}")));

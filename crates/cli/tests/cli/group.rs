@@ -171,7 +171,7 @@ fn what_does_not_fit_is_named() {
         ("check virtual-synchrony --happens join//", "--founders 2 have founded it"),
         ("check virtual-synchrony --happens leave,join//", "it may not have left yet"),
         ("check virtual-synchrony --happens //leave", "nor has asked to"),
-        ("check virtual-synchrony --happens join --nodes 3", "has 1 values for 3 nodes"),
+        ("check virtual-synchrony --happens join --nodes 3", "has 1 value for 3 nodes"),
         ("check virtual-synchrony --happens enter//", "unknown command 'enter'"),
         ("check virtual-synchrony --detector heartbeats --happens beat//", "heartbeats say so"),
     ] {

@@ -154,12 +154,29 @@ fn an_absence_is_told_in_the_words_of_the_problem() {
         ("nack", "has left for good, and nack may need it: multicasts may wait for ever"),
         ("echo", "and echo needs an answer of every node: no wave can end any more"),
         ("tree-election", "needs an answer of every node: no election can end any more"),
+        ("view-leader", "needs an answer of every node: no election can end any more"),
+        ("virtual-synchrony", "every node: no multicast can be delivered to all any more"),
     ] {
         let words: Vec<&str> = ["--algorithm"].into_iter().chain(line.split(' ')).collect();
         let mut nodes = group(2, &words);
         signal(&nodes[1], "TERM");
         assert_eq!(last_words(&mut nodes[1]).0, Some(0));
         nodes[0].until_told(told);
+    }
+}
+
+/// Views go on with most of the nodes, and with fewer never.
+#[test]
+fn a_group_without_most_of_its_nodes_does_not_say_that_it_goes_on() {
+    for algorithm in ["virtual-synchrony", "view-leader"] {
+        let mut nodes = group(3, &["--algorithm", algorithm]);
+        signal(&nodes[2], "TERM");
+        assert_eq!(last_words(&mut nodes[2]).0, Some(0));
+        nodes[0].until_told(&format!("node 2 has left for good; {algorithm} goes on without it"));
+        signal(&nodes[1], "TERM");
+        assert_eq!(last_words(&mut nodes[1]).0, Some(0));
+        let told = nodes[0].until_told("node 1 has left for good");
+        assert!(told.contains("tolerates the loss of one node and not of more"), "{told}");
     }
 }
 

@@ -173,6 +173,40 @@ fn a_group_over_processes_survives_what_befalls_it() {
     }
 }
 
+/// A member that is killed in the midst of its multicasts has sent what others have got of it: what
+/// it did in its last moment is told, or has not happened.
+#[test]
+fn whoever_is_killed_while_multicasts_are_under_way_has_sent_what_others_deliver() {
+    for (seed, victim) in [(0, 1), (1, 0), (2, 3), (3, 1)] {
+        for after in ["3ms", "10ms"] {
+            let line = format!(
+                "run virtual-synchrony --nodes 4 --multicasts 2000 --seed {seed} --crash \
+                 {victim}@{after}"
+            );
+            let (code, run) = over_processes(&line);
+            assert_eq!(
+                (code, &run["safe"], &run["crashes"]),
+                (0, &true.into(), &1.into()),
+                "{line}: {run:#}"
+            );
+        }
+    }
+    for algorithm in ["ack", "nack", "srm"] {
+        for (seed, victim) in [(0, 1), (1, 2)] {
+            let line = format!(
+                "run {algorithm} --nodes 4 --multicasts 240 --tries 3 --seed {seed} --crash \
+                 {victim}@3ms"
+            );
+            let (_, run) = over_processes(&line);
+            assert_eq!(
+                (&run["safe"], &run["crashes"]),
+                (&true.into(), &1.into()),
+                "{line}: {run:#}"
+            );
+        }
+    }
+}
+
 #[test]
 fn an_election_over_processes_is_won_by_the_highest_when_it_is_back() {
     for algorithm in ["bully", "ring-election"] {
@@ -183,6 +217,18 @@ fn an_election_over_processes_is_won_by_the_highest_when_it_is_back() {
         assert_eq!((code, &run["leader"]), (0, &3.into()), "{run:#}");
         assert_eq!((&run["crashes"], &run["restarts"]), (&1.into(), &1.into()), "{run:#}");
     }
+}
+
+/// Heartbeats go on for ever, and the run ends when all follow one leader again, and not when they
+/// must with messages as slow as is assumed, which is 12 minutes for these.
+#[test]
+fn a_watched_election_over_processes_ends_when_all_follow_one_leader_again() {
+    let begun = Instant::now();
+    let line = "run watching-ring --nodes 4 --crash 3@30ms --restart 3@600ms";
+    let (code, run) = over_processes(line);
+    assert_eq!((code, &run["leader"]), (0, &3.into()), "{run:#}");
+    assert_eq!((&run["crashes"], &run["restarts"]), (&1.into(), &1.into()), "{run:#}");
+    assert!(begun.elapsed() < Duration::from_secs(400), "{:?}", begun.elapsed());
 }
 
 /// At time 0 nothing has happened: whoever is killed then has sent and asked nothing.

@@ -48,6 +48,8 @@ fn a_run_of_processes_is_done_once_more_also_if_one_was_killed() {
     let more = ["--hold", "1ms", "--within", "100ms", "--crash", "2@300ms", "--entries", "400"];
     let value = again(&folder, "killed.jsonl", &[&run[..], &more].concat());
     assert_eq!(value["same"], true, "{value}");
+    let command = value["parameters"]["command"].as_str().expect("a command");
+    assert!(command.contains(" --net --processes ") && command.contains("--crash 2@"), "{command}");
 }
 
 #[test]

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Stdio;
 
 use support::{Folder, run, run_on, vorrang};
+use vorrang_catalogue::abouts;
 
 const LAMPORT: &[&str] = &["step", "lamport", "--nodes", "3"];
 
@@ -231,6 +232,25 @@ fn the_checker_says_that_nothing_can_go_wrong_from_here() {
     let (code, out, _) = run_on("check --max-states 10\n", LAMPORT);
     assert_eq!(code, 0);
     assert!(out.contains("# bounded by states; nothing wrong so far"), "{out}");
+}
+
+/// Who cannot begin a turn is asked for none: one that is outside of its group, or has left.
+#[test]
+fn the_checker_asks_nobody_who_refuses() {
+    let check = |script: &str, line: &str| {
+        let words: Vec<&str> = ["step"].into_iter().chain(line.split(' ')).collect();
+        let (code, out, err) = run_on(script, &words);
+        assert_eq!(code, 0, "{line}: {out}{err}");
+        out
+    };
+    let out = check("check --max-states 3000\n", "virtual-synchrony --nodes 3");
+    assert!(out.contains("none by node 2 (cannot leave or multicast"), "{out}");
+    let out = check("leave 2\nsettle\ncheck --max-states 3000\n", "ack --nodes 3 --tries 2");
+    assert!(out.contains("none by node 2 (it has left"), "{out}");
+    for about in abouts() {
+        let out = check("check --max-states 100\n", about.name);
+        assert!(!out.contains("violated"), "{}: {out}", about.name);
+    }
 }
 
 #[test]

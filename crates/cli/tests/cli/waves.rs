@@ -53,6 +53,7 @@ fn values_may_be_in_a_file_and_what_is_wrong_with_them_is_said() {
     assert_eq!(json_of(&args)["result"], "max 7");
     for (nodes, values, wanted, why) in [
         ("4", path, 4, "there are 5 values for 4 nodes: give one a node"),
+        ("5", "7", 2, "--values: there is 1 value for 5 nodes: give one a node"),
         ("5", "1,2,3", 2, "--values: there are 3 values for 5 nodes: give one a node"),
         ("2", "1,-1", 2, "'-1' is not a value from 0 to 1000000000: say ids, or a number a node"),
         ("2", "nowhere.txt", 4, "there is no such file"),

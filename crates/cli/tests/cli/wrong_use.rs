@@ -124,7 +124,7 @@ fn an_unknown_flaw_is_refused_with_the_nearest_name() {
 fn a_list_that_does_not_fit_the_nodes_is_refused() {
     let words = ["--entries has 2 values for 3 nodes"];
     refused("check lamport --nodes 3 --entries 1,1", &words);
-    let words = ["--claims has 1 values for 3 nodes"];
+    let words = ["--claims has 1 value for 3 nodes"];
     refused("check readers-writers --nodes 3 --claims shared", &words);
     refused(
         "check lamport --nodes 3 --stay 3",

@@ -182,8 +182,8 @@ pub(super) fn check<C: Data, N: Data>(
     )))
 }
 
-/// The records of all nodes in the order of their times, read by one of their kind. The events of a
-/// killed node after it was last heard are unknown: it counts as down from there on.
+/// The records of all nodes in the order of their times, read by one of their kind. A killed node
+/// counts as down from when it was last heard: nobody has seen what it did after that.
 pub(super) fn in_order<C: Data, N: Data>(
     node: &AnyNode<C, N>,
     recorded: Recorded,
@@ -213,8 +213,8 @@ pub(super) fn counts<P: Protocol>(
     Some(FaultCounts { crashes, restarts, to_the_dead, ..FaultCounts::default() })
 }
 
-/// How many messages to nodes that were killed these are not known to have handled. What a killed
-/// node did after it was last heard is unknown, so these are all that can have come too late.
+/// How many messages to nodes that were killed these are not known to have handled: they came too
+/// late, or in the turn in which the node was killed.
 fn unheard<P: Protocol>(records: &[Record<P>]) -> u64 {
     let crashed: BTreeSet<NodeId> =
         records.iter().filter(|it| it.what == What::Crash).map(|it| it.node).collect();

@@ -71,7 +71,7 @@ pub(super) fn run(
     let mut observed = Observed::of(scenario, made.kinds(), &records);
     observed.objection = made.objection(scenario, &records).map(|it| it.to_string());
     let measured = measured(scenario, observed, start.elapsed());
-    tape.save(run_header(scenario, true), &records, measured.wrong())?;
+    tape.save(run_header(scenario, place.at.typed()), &records, measured.wrong())?;
     Ok(measured)
 }
 

@@ -55,6 +55,16 @@ pub enum Processes {
     OneEach,
 }
 
+impl Processes {
+    /// The options that say so, as they would have to be typed.
+    pub const fn typed(self) -> &'static str {
+        match self {
+            Self::One => " --net",
+            Self::OneEach => " --net --processes",
+        }
+    }
+}
+
 /// The work of a worker, to its end.
 pub type Future<'a> = Pin<Box<dyn std::future::Future<Output = Result<(), Failure>> + 'a>>;
 

@@ -8,7 +8,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::time::{sleep, timeout};
 use vorrang_net::{Clock, Config, Log, Started, Starting, bind_loopback};
-use vorrang_protocol::{NodeId, Protocol};
+use vorrang_protocol::{NodeId, NodeSet, Protocol};
 use vorrang_sim::Workload as _;
 use vorrang_trace::{Meter, Record, Sent, What, judge};
 
@@ -36,7 +36,17 @@ pub(super) fn run<Q: Networked>(
     let mut later = Q::later(scene);
     later.sort_by_key(|(at, node, _)| (*at, *node));
     let again = |node, by| Q::again(scene, node, by);
-    let commands = Commands { at_once: &commands, later: &later, again: &again, until };
+    let is_settled = |up: &NodeSet, last: &BTreeMap<NodeId, String>| {
+        let read = |(at, text): (&NodeId, &String)| Some((*at, serde_json::from_str(text).ok()?));
+        Q::is_settled(up, &last.iter().filter_map(read).collect())
+    };
+    let commands = Commands {
+        at_once: &commands,
+        later: &later,
+        again: &again,
+        is_settled: &is_settled,
+        until,
+    };
     let mut meter = Q::workload(scene).meter(scene.setup().group.size(), made.kinds());
     let start = Instant::now();
     let tape = Tape::create(keep)?;
@@ -83,7 +93,7 @@ pub(super) fn run<Q: Networked>(
         wall_seconds: start.elapsed().as_secs_f64(),
         warning: scene.warning(),
     };
-    tape.save(run_header(scene, true), &records, measured.wrong())?;
+    tape.save(run_header(scene, place.at.typed()), &records, measured.wrong())?;
     Ok(measured)
 }
 
@@ -94,6 +104,8 @@ struct Commands<'a, C> {
     later: &'a [(Duration, NodeId, C)],
     /// What the application of a node says that was started again by then.
     again: &'a dyn Fn(NodeId, Duration) -> Option<C>,
+    /// Whether all is as it is to be in the end if these are up, and were last told this.
+    is_settled: &'a dyn Fn(&NodeSet, &BTreeMap<NodeId, String>) -> bool,
     until: Until,
 }
 
@@ -169,11 +181,14 @@ async fn tell_processes<C: ToString>(
     match commands.until {
         Until::Over(time) => sleep(time.saturating_sub(begun.elapsed())).await,
         Until::Quiet | Until::Told if !kills.have_struck() => settle(&mut group).await?,
-        // Messages to a crashed node are never handled: waits as long as the run would take in a
-        // simulation, or until nothing happens any more.
+        // Messages to a crashed node are never handled: waits until nothing happens any more, or,
+        // where messages go on for ever, until all has settled.
         Until::Quiet | Until::Told => match scene.ends_ns() {
             u64::MAX => fall_silent(&mut group, commands.until, kills::patience(scene)).await?,
-            ends_ns => sleep(Duration::from_nanos(ends_ns).saturating_sub(begun.elapsed())).await,
+            ends_ns => {
+                let ends = begun + Duration::from_nanos(ends_ns);
+                until_settled(scene, commands, &group, &kills, ends).await;
+            }
         },
     }
     while let Ok(news) = news.try_recv() {
@@ -235,6 +250,31 @@ async fn tell_later<C: ToString>(
         let no_longer = next.saturating_sub(kills.elapsed());
         if let Some(node) = kills.next_done(group, news, no_longer).await? {
             untold.remove(&node);
+        }
+    }
+}
+
+/// Waits until all is as it is to be, and has been so for as long as it takes to suspect somebody;
+/// at most as long as the run would take in a simulation, where messages are as slow as is assumed.
+async fn until_settled<C>(
+    scene: &impl Scene,
+    commands: &Commands<'_, C>,
+    group: &Processes,
+    kills: &Kills,
+    ends: Instant,
+) {
+    let setup = scene.setup();
+    let pace = setup.beat.saturating_add(setup.late).saturating_add(setup.within);
+    let a_while = pace.saturating_mul(2);
+    let up = setup.group.members().filter(|at| !kills.killed().contains(at)).collect();
+    let (mut last, mut since) = (group.last_notices(), Instant::now());
+    while Instant::now() < ends {
+        sleep(Duration::from_millis(20)).await;
+        let notices = group.last_notices();
+        if notices != last {
+            (last, since) = (notices, Instant::now());
+        } else if since.elapsed() >= a_while && (commands.is_settled)(&up, &last) {
+            return;
         }
     }
 }

@@ -1,19 +1,21 @@
 //! A process a node: this program once more for each, as a [`worker`](super::worker).
 
+use std::collections::BTreeMap;
 use std::env;
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
-use vorrang_algorithms::mutex::Command;
+use vorrang_algorithms::mutex;
 use vorrang_net::Clock;
 use vorrang_protocol::NodeId;
 use vorrang_trace::Line;
 
 use super::lock::Nodes;
-use super::worker::{TIMERS_SET, WorkerSetup};
+use super::worker::{RECORD, TIMERS_SET, WorkerSetup};
 use super::{Counted, News};
 use crate::failure::Failure;
 
@@ -27,6 +29,9 @@ pub(super) struct Processes {
     news: UnboundedSender<News>,
 }
 
+/// What a process that tells its records at once has told its application last, as JSON.
+type LastNotice = Arc<Mutex<Option<String>>>;
+
 struct Worker {
     process: Child,
     orders: ChildStdin,
@@ -34,6 +39,7 @@ struct Worker {
     answers: UnboundedReceiver<String>,
     /// Its records, when it has exited.
     records: JoinHandle<Told>,
+    last_notice: LastNotice,
     is_killed: bool,
 }
 
@@ -74,8 +80,10 @@ impl Worker {
             .zip(process.stdout.take())
             .ok_or_else(|| Failure::World(format!("node {id} has no pipes")))?;
         let (sender, answers) = unbounded_channel();
-        let records = tokio::spawn(listen(id, BufReader::new(said).lines(), news, sender));
-        Ok(Self { process, orders, answers, records, is_killed: false })
+        let last_notice = LastNotice::default();
+        let said = (BufReader::new(said), Arc::clone(&last_notice));
+        let records = tokio::spawn(listen(id, said, news, sender));
+        Ok(Self { process, orders, answers, records, last_notice, is_killed: false })
     }
 
     async fn say(&mut self, line: &str) -> Result<(), Failure> {
@@ -93,16 +101,24 @@ impl Worker {
 /// Sorts what a worker says into news, answers and records, and hands back the records.
 async fn listen(
     id: NodeId,
-    mut said: Lines<BufReader<ChildStdout>>,
+    (mut said, last_notice): (BufReader<ChildStdout>, LastNotice),
     news: UnboundedSender<News>,
     answers: UnboundedSender<String>,
 ) -> Told {
-    let mut told = Told::default();
-    while let Ok(Some(line)) = said.next_line().await {
+    let (mut told, mut room) = (Told::default(), String::new());
+    // A line without an end is that of a process which was killed as it wrote it: nothing of that
+    // turn has left.
+    while matches!(said.read_line(&mut room).await, Ok(1..))
+        && let Some(line) = room.strip_suffix('\n')
+    {
         // The receiver is gone if the run was given up.
-        let _ = match line.split_once(' ').unwrap_or((&line, "")) {
+        let _ = match line.split_once(' ').unwrap_or((line, "")) {
             ("done", "") => news.send(News::Done(id)).is_ok(),
-            ("record", record) => {
+            (RECORD, record) => {
+                if let Some(notice) = notice(record) {
+                    let mut last = last_notice.lock().unwrap_or_else(PoisonError::into_inner);
+                    *last = Some(notice.to_owned());
+                }
                 told.records.push(record.to_owned());
                 true
             }
@@ -111,11 +127,19 @@ async fn listen(
                 true
             }
             ("failed", why) => news.send(News::Failed(id, why.to_owned())).is_ok(),
-            _ => answers.send(line).is_ok(),
+            _ => answers.send(line.to_owned()).is_ok(),
         };
+        room.clear();
     }
     let _ = news.send(News::Gone(id));
     told
+}
+
+/// The notice in a record, if it is one.
+fn notice(record: &str) -> Option<&str> {
+    let (_time, rest) = record.split_once(',')?;
+    let (_node, rest) = rest.split_once(',')?;
+    rest.strip_prefix("\"notice\",")?.strip_suffix(']')
 }
 
 /// The records of a process, and up to when they are complete.
@@ -127,7 +151,7 @@ struct Told {
 
 impl Told {
     /// When it was last heard. A process may be killed after it has told a record and before it has
-    /// said up to when that was all.
+    /// said what time it is.
     fn last_heard_ns(&self) -> u64 {
         let last = self.records.last().and_then(|it| Line::parse(it, |_, _, _| None).ok());
         last.map_or(0, |line| line.at_ns).max(self.upto_ns)
@@ -135,7 +159,7 @@ impl Told {
 }
 
 impl Nodes for Processes {
-    async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure> {
+    async fn ask(&mut self, node: NodeId, command: mutex::Command) -> Result<(), Failure> {
         self.tell(node, &command).await
     }
 }
@@ -199,6 +223,17 @@ impl Processes {
             }
         }
         Ok(false)
+    }
+
+    /// What the nodes that are up have told their applications last, as JSON, if they tell their
+    /// records at once.
+    pub(super) fn last_notices(&self) -> BTreeMap<NodeId, String> {
+        let workers = (0..).map(NodeId).zip(&self.workers).filter(|(_, it)| !it.is_killed);
+        let last = |(id, worker): (NodeId, &Worker)| {
+            let last = worker.last_notice.lock().unwrap_or_else(PoisonError::into_inner);
+            last.clone().map(|notice| (id, notice))
+        };
+        workers.filter_map(last).collect()
     }
 
     /// Where all listen, with commas.
@@ -275,7 +310,22 @@ pub(super) struct Recorded {
 
 #[cfg(test)]
 mod tests {
+    use vorrang_algorithms::election::{Command, Notice};
+    use vorrang_erased::AnyNode;
+    use vorrang_trace::{Record, What};
+
     use super::*;
+
+    type Election = AnyNode<Command, Notice>;
+
+    #[test]
+    fn a_notice_is_found_in_its_record() {
+        let of = |what| Record::<Election> { at_ns: 7, node: NodeId(3), what }.line();
+        assert!(notice(&of(What::Crash)).is_none());
+        let text = of(What::Notice(Notice::Leader(NodeId(2))));
+        let found = notice(&text).and_then(|it| serde_json::from_str(it).ok());
+        assert_eq!(found, Some(Notice::Leader(NodeId(2))), "{text}");
+    }
 
     #[test]
     fn a_killed_process_was_up_when_it_told_its_last_record() {

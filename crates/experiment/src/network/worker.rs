@@ -17,12 +17,14 @@
 //! timers                      →
 //!                             ←   timers set     or: timers none
 //!                             ←   record …       one of its records, if it is to tell them at once
-//!                             ←   clock NS       and it has told all up to then
+//!                             ←   clock NS       it was up then, and has told all records before
 //! quit                        →
 //!                             ←   its records, as JSON, one a line, and then: end
 //! ```
 //!
-//! A node that is to be killed tells its records as they come, since it cannot do so in the end.
+//! Where a node is to be killed, all tell their records at once, since it cannot do so in the end:
+//! those of a turn before anything that it sends leaves the process. What was written into a pipe
+//! outlives the writer, so whatever others have seen of a killed node is told.
 
 use std::io::{self, Write as _};
 use std::marker::PhantomData;
@@ -41,15 +43,19 @@ use vorrang_algorithms::registry::Recipe;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::NodeOf;
 use vorrang_net::{
-    Application, ApplicationEffects, Clock, Config, Generation, Handle, Log, Node, Starting,
+    Application, ApplicationEffects, Clock, Config, Generation, Handle, Log, Node, RecordOf,
+    Recorder, Starting,
 };
-use vorrang_protocol::NodeId;
+use vorrang_protocol::{Data, NodeId};
 use vorrang_sim::Random;
 use vorrang_trace::Record;
 
 use super::turns::Turns;
 use super::{Future, News};
 use crate::failure::Failure;
+
+/// The first word of a record that is told at once.
+pub(super) const RECORD: &str = "record";
 
 /// The answer of a worker whose machine may yet do something by itself.
 pub(super) const TIMERS_SET: &str = "timers set";
@@ -188,12 +194,30 @@ where
     };
     let log = Log::new();
     let (clock, records) = (Clock::since(work.orders.epoch_ns), log.clone());
+    let tells_at_once = work.orders.tells_at_once;
     let launch = move |config: Config, listener| {
         let node = Node::new(node(config.id), config).listener(listener);
-        node.record(records, clock).start_with(application)
+        let node =
+            if tells_at_once { node.record(AtOnce, clock) } else { node.record(records, clock) };
+        node.start_with(application)
     };
     let lines = move || -> Vec<String> { log.take().iter().map(Record::line).collect() };
     Box::pin(obey_to_the_end(work, card.name, Box::new(launch), heard, Box::new(lines)))
+}
+
+/// Tells the parent all records of a turn, which waits until they are in the pipe.
+struct AtOnce;
+
+impl<C: Data, N: Data> Recorder<C, N> for AtOnce {
+    fn record(&mut self, record: RecordOf<C, N>) {
+        self.record_all(&mut vec![record]);
+    }
+
+    fn record_all(&mut self, records: &mut Vec<RecordOf<C, N>>) {
+        let text: String =
+            records.drain(..).map(|record| format!("{RECORD} {}\n", record.line())).collect();
+        print(&text).expect("the parent can be told");
+    }
 }
 
 /// Starts the node with its application.
@@ -204,7 +228,7 @@ async fn obey_to_the_end<C>(
     name: &'static str,
     launch: Launch<C>,
     heard: UnboundedReceiver<News>,
-    mut records: Box<dyn FnMut() -> Vec<String>>,
+    records: Box<dyn FnOnce() -> Vec<String>>,
 ) -> Result<(), Failure>
 where
     C: FromStr<Err = String> + Send + 'static,
@@ -221,13 +245,7 @@ where
     let handle =
         launch(config, listener).await.map_err(|error| Failure::World(error.to_string()))?;
     let clock = Clock::since(orders.epoch_ns);
-    let mut tell = || {
-        let now_ns = clock.now_ns();
-        let told = records().iter().try_for_each(|record| say(&format!("record {record}")));
-        told.and_then(|()| say(&format!("clock {now_ns}")))
-    };
-    let tell: Option<&mut dyn FnMut() -> _> = orders.tells_at_once.then_some(&mut tell);
-    obey(&handle, &mut lines, heard, tell).await?;
+    obey(&handle, &mut lines, heard, orders.tells_at_once.then_some(clock)).await?;
     handle.shutdown().await.map_err(|error| Failure::World(error.to_string()))?;
     let mut text = String::new();
     for record in records() {
@@ -246,12 +264,13 @@ where
 /// of the parent's.
 const BATCH: usize = 1 << 16;
 
-/// Does what the parent says, and tells it what happens, until it says to quit or goes away.
+/// Does what the parent says, and tells it what happens, until it says to quit or goes away; and
+/// again and again what time it is, if there is a clock.
 async fn obey<C>(
     handle: &Handle<C>,
     lines: &mut Lines<BufReader<Stdin>>,
     mut heard: UnboundedReceiver<News>,
-    mut tell: Option<&mut dyn FnMut() -> Result<(), Failure>>,
+    clock: Option<Clock>,
 ) -> Result<(), Failure>
 where
     C: FromStr<Err = String> + Send + 'static,
@@ -265,7 +284,9 @@ where
                 News::Failed(_, why) => say(&format!("failed {why}"))?,
                 News::Gone(_) => {}
             },
-            _ = soon.tick(), if tell.is_some() => tell.as_mut().map_or(Ok(()), |tell| tell())?,
+            _ = soon.tick(), if clock.is_some() => clock.iter().try_for_each(|clock| {
+                say(&format!("clock {}", clock.now_ns()))
+            })?,
             line = lines.next_line() => match line?.as_deref() {
                 None | Some("quit") => return Ok(()),
                 Some("started") => {

@@ -411,7 +411,8 @@ pub fn parse_timely(text: &str) -> Result<Duration, String> {
 
 /// The error for a list that has not one value for each node.
 pub fn one_a_node(option: &str, given: usize, nodes: u32) -> Failure {
-    Failure::usage(format!("{option} has {given} values for {nodes} nodes: give one a node"))
+    let values = if given == 1 { "value" } else { "values" };
+    Failure::usage(format!("{option} has {given} {values} for {nodes} nodes: give one a node"))
 }
 
 impl Choice for Channels {

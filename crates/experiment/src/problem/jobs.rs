@@ -1,5 +1,6 @@
 //! The traits by which drivers run any algorithm of a problem: one for each job.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
@@ -10,7 +11,7 @@ use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_catalogue::{self as any, Catalogued, NodeOf};
 use vorrang_check as check;
 use vorrang_draw::Look;
-use vorrang_protocol::{NodeId, Transition};
+use vorrang_protocol::{NodeId, NodeSet, Transition};
 use vorrang_sim::Workload;
 use vorrang_trace::{Header, Meter};
 use vorrang_workload::Explored;
@@ -188,6 +189,11 @@ pub trait Networked: Simulated {
     /// The command of the application of a node that was started again by then.
     fn again(_: &Self::Scenario, _node: NodeId, _by: Duration) -> Option<Self::Command> {
         None
+    }
+    /// Whether all is as it is to be in the end if these nodes are up and were last told this: then
+    /// a run in which messages go on for ever need not go on.
+    fn is_settled(_up: &NodeSet, _last: &BTreeMap<NodeId, Self::Notice>) -> bool {
+        false
     }
     /// The figures of such a run, with times in microseconds.
     fn net_figures(scenario: &Self::Scenario, summary: &SummaryOf<Self>) -> Vec<Figure>;

@@ -42,7 +42,7 @@ pub(crate) fn measure<Q: ProblemDriver>(
     trace: Option<&Path>,
     until: Extent<'_>,
 ) -> Result<Measured, Failure> {
-    let to_file = |path| ToFile::new(path, &run_header(scenario, false));
+    let to_file = |path| ToFile::new(path, &run_header(scenario, ""));
     let file = trace.map(to_file).transpose()?;
     let (measured, witness) = told(scenario, nodes, file.map(RecordSink::File), until)?;
     if let (Some(RecordSink::File(file)), Some(path)) = (witness, trace) {
@@ -69,7 +69,7 @@ pub(crate) fn record<Q: ProblemDriver>(
         Some(wrong) => Ending::Whole(End { records, wrong, repeats_from: None }),
         None => Ending::CutOff(records),
     };
-    Ok(Recording { header: run_header(scenario, false), lines, ending })
+    Ok(Recording { header: run_header(scenario, ""), lines, ending })
 }
 
 /// The same, with all that was asked and told.
@@ -239,16 +239,14 @@ pub fn header(about: &About, setup: &Setup) -> Header {
 }
 
 /// The same of a run that was decided on, in the simulator or over a real network.
-pub fn run_header(scene: &impl Scene, net: bool) -> Header {
-    let (about, environment, options) = (scene.about(), scene.between(), scene.options(net));
+pub fn run_header(scene: &impl Scene, net: &str) -> Header {
+    let is_real = !net.is_empty();
+    let (about, environment, options) = (scene.about(), scene.between(), scene.options(is_real));
     let mut header = header(&about, scene.setup())
-        .with("driver", &if net { "net" } else { "sim" })
+        .with("driver", &if is_real { "net" } else { "sim" })
         .with("seed", &scene.seed())
         .with("options", &options)
-        .with(
-            "command",
-            &format!("vorrang run {}{} {options}", about.name, ["", " --net"][usize::from(net)]),
-        );
+        .with("command", &format!("vorrang run {}{net} {options}", about.name));
     if let Some(flaw) = environment.flaw {
         header = header.with("flaw", &flaw);
     }

@@ -8,7 +8,8 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::NodeOf;
 use vorrang_check::{Ask, Faults, Plan, Stray, System};
 use vorrang_protocol::{
-    Guard, NodeId, NodeState, Occurrence, Order, Protocol, Transition, Violation,
+    Guard, NodeId, NodeSet, NodeState, Occurrence, Order, Outbox, Protocol, Refused, Transition,
+    Violation,
 };
 use vorrang_trace::{End, Ending, Header, Recording, Stage, Wrong};
 
@@ -190,9 +191,12 @@ impl<Q: ProblemDriver> Staged for StagedOf<Q> {
         let requests = Q::turns_left(&before.steps, requests);
         let members = self.setup.group.members();
         let turns: Vec<_> = members.map(|id| Q::turn(self.card, &self.setup, id)).collect();
+        let refusals = self.refusals(&turns);
+        let refused: NodeSet = refusals.iter().map(|(at, _)| *at).collect();
+        let (plan, left_out) = plan(&before.steps, (&turns, &refused), requests);
         let system = System {
             nodes: self.nodes.clone(),
-            plan: plan(&before.steps, &turns, requests),
+            plan,
             monitor: question.monitor,
             links: question.links,
             faults: spent(&before.steps, question.faults),
@@ -215,19 +219,35 @@ impl<Q: ProblemDriver> Staged for StagedOf<Q> {
         let seconds = start.elapsed().as_secs_f64();
         Ok(Ahead {
             answer: verify::answer::<Q>(report, question.properties, seconds),
-            may: in_words(requests, question.faults),
+            may: in_words(requests, question.faults) + &but_for(&refusals, &left_out),
             early: early.map(|place| before.steps[place].to_string()),
         })
     }
 }
 
+impl<Q: ProblemDriver> StagedOf<Q> {
+    /// The nodes that would not begin a turn as they are, or as they come up again, and why.
+    fn refusals(&self, turns: &[Vec<Ask<Q::Command>>]) -> Vec<(NodeId, Refused)> {
+        let begins =
+            |((at, is_up, node), turn): ((NodeId, bool, &NodeOf<Q>), &Vec<Ask<Q::Command>>)| {
+                let (mut copy, mut fx) = (node.clone(), Outbox::default());
+                if !is_up {
+                    copy.on_restart(&mut fx);
+                }
+                let command = turn.first()?.command.clone();
+                copy.on_command(command, &mut fx).err().map(|why| (at, why))
+            };
+        self.now.nodes().zip(turns).filter_map(begins).collect()
+    }
+}
+
 /// The plan of the applications after a run: a node in the middle of a turn ends it, all others
-/// take so many more.
+/// take so many more, but for those that `refuse` to, who are returned.
 fn plan<P: Protocol>(
     steps: &[Transition<P>],
-    turns: &[Vec<Ask<P::Command>>],
+    (turns, refuse): (&[Vec<Ask<P::Command>>], &NodeSet),
     requests: u32,
-) -> Plan<P::Command> {
+) -> (Plan<P::Command>, NodeSet) {
     let mut lists: Vec<Vec<Ask<P::Command>>> = vec![Vec::new(); turns.len()];
     // How many commands of its turn each node has been given.
     let mut begun = vec![0; turns.len()];
@@ -257,13 +277,25 @@ fn plan<P: Protocol>(
             | Occurrence::Restart { .. } => {}
         }
     }
-    for ((list, turn), begun) in lists.iter_mut().zip(turns).zip(begun) {
+    let mut left_out = NodeSet::EMPTY;
+    let begun = turns.iter().zip(begun);
+    for ((at, list), (turn, begun)) in (0..).map(NodeId).zip(&mut lists).zip(begun) {
+        if begun == 0 && requests > 0 && refuse.contains(at) {
+            left_out.insert(at);
+            continue;
+        }
         let more = requests.saturating_sub(u32::from(begun > 0)) as usize;
         let rest = if begun > 0 { &turn[begun..] } else { &[] };
         list.extend_from_slice(rest);
         list.extend(turn.iter().cloned().cycle().take(more * turn.len()));
     }
-    Plan::PerNode(lists)
+    (Plan::PerNode(lists), left_out)
+}
+
+/// Who makes no request, for people.
+fn but_for(refusals: &[(NodeId, Refused)], left_out: &NodeSet) -> String {
+    let refusals = refusals.iter().filter(|(at, _)| left_out.contains(*at));
+    refusals.map(|(at, why)| format!("; none by node {at} ({why})")).collect()
 }
 
 /// The total fault budget, if so many faults may follow a run.
@@ -328,10 +360,16 @@ mod tests {
     }
 
     fn plan_of(script: &[&str], requests: u32) -> Vec<String> {
+        plan_without(script, requests, &NodeSet::EMPTY)
+    }
+
+    fn plan_without(script: &[&str], requests: u32, refuse: &NodeSet) -> Vec<String> {
         let acquire = Command::Acquire(Claim::Exclusive);
         let turn = vec![Ask::then_wait(acquire), Ask::to_end(Command::Release)];
         let turns = [turn.clone(), turn];
-        let Plan::PerNode(lists) = plan(&steps(script), &turns, requests) else { panic!() };
+        let (plan, left_out) = plan(&steps(script), (&turns, refuse), requests);
+        let Plan::PerNode(lists) = plan else { panic!() };
+        assert!(left_out.iter().all(|at| refuse.contains(at)));
         let shown = |ask: &Ask<Command>| {
             let word = if ask.command == Command::Release { "out" } else { "in" };
             format!("{word}{}", [" ", "… "][usize::from(ask.then_wait)])
@@ -349,6 +387,13 @@ mod tests {
         );
         assert_eq!(plan_of(&["acquire 0"], 2), ["in… out in… out ", "in… out in… out "]);
         assert_eq!(plan_of(&["acquire 0"], 0), ["in… out ", ""]);
+    }
+
+    #[test]
+    fn whoever_refuses_a_turn_is_asked_for_none_but_ends_its_own() {
+        let both = [0, 1].map(NodeId).into_iter().collect();
+        assert_eq!(plan_without(&["acquire 0"], 1, &both), ["in… out ", ""]);
+        assert_eq!(plan_without(&["acquire 0"], 2, &both), ["in… out in… out ", ""]);
     }
 
     #[test]

@@ -160,13 +160,16 @@ impl<W: Network> Driver<W> {
         let is_done = self.settle();
         self.leave_if_free();
         self.look_at_group();
-        if self.core.persist() {
+        // Records are handed over before anything leaves: a process may be killed in between, and
+        // whoever reads them must not miss what others have seen of it.
+        let (is_stored, failure) = (self.core.persist(), self.core.end_turn());
+        if is_stored {
             W::flush(self);
         }
         while let Some(event) = self.core.next_event() {
             self.report(event);
         }
-        if let Some(why) = self.core.end_turn() {
+        if let Some(why) = failure {
             tracing::error!(%why, "the node fails");
             let _ = self.stopped.set(why);
             self.phase = Phase::Over(None);

@@ -3,6 +3,7 @@
 mod question;
 mod scenario;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use vorrang_algorithms::election::card::{Card, Setting};
@@ -198,7 +199,30 @@ impl Networked for Election {
         noticed.map(|&(at_ns, at, command)| (Duration::from_nanos(at_ns), at, command)).collect()
     }
 
+    /// All follow one of them.
+    fn is_settled(up: &NodeSet, last: &BTreeMap<NodeId, Notice>) -> bool {
+        let follows = |at: NodeId, leader| last.get(&at) == Some(&Notice::Leader(leader));
+        up.iter().any(|leader| up.iter().all(|at| follows(at, leader)))
+    }
+
     fn net_figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
         scenario.figures(tally, (" us", 1_000.0))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_settled_when_all_that_are_up_follow_one_that_is_up() {
+        let up: NodeSet = [0, 1].map(NodeId).into_iter().collect();
+        let settled = |leaders: &[(u32, u32)]| {
+            let told = |&(at, leader)| (NodeId(at), Notice::Leader(NodeId(leader)));
+            Election::is_settled(&up, &leaders.iter().map(told).collect())
+        };
+        assert!(settled(&[(0, 1), (1, 1)]) && settled(&[(0, 1), (1, 1), (2, 2)]));
+        assert!(!settled(&[(0, 2), (1, 2)]), "that is down");
+        assert!(!settled(&[(0, 0), (1, 1)]) && !settled(&[(0, 1)]) && !settled(&[]));
     }
 }

@@ -3,6 +3,8 @@
 mod question;
 pub(super) mod scenario;
 
+use std::time::Duration;
+
 use vorrang_algorithms::multicast::card::{Card, Setting};
 use vorrang_algorithms::multicast::spec::Deliveries;
 use vorrang_algorithms::multicast::{Command, Multicast, Notice, Text};
@@ -23,6 +25,7 @@ use crate::problem::{
     Activity, ApplicationEvent, Checked, Compared, Drawn, Extremes, Faulted, Networked, Question,
     Role, Simulated, Stepped, Survives, Until,
 };
+use vorrang_workload::group::Move;
 use vorrang_workload::multicast::Tally;
 use vorrang_workload::multicast::{MulticastWorkload, in_rounds, shares};
 
@@ -57,10 +60,7 @@ impl Simulated for Multicast {
     fn workload(scenario: &Scenario) -> MulticastWorkload {
         let said = (scenario.multicasts, scenario.senders);
         let data = scenario.card.terms.data;
-        let moves = scenario
-            .moves
-            .iter()
-            .map(|it| (it.at_ns, it.node, if it.joins { Command::Join } else { Command::Leave }));
+        let moves = scenario.moves.iter().map(|it| (it.at_ns, it.node, command(it)));
         MulticastWorkload::new(said, scenario.every, scenario.setup.group.size(), data)
             .moving(moves.collect())
     }
@@ -175,7 +175,17 @@ impl Networked for Multicast {
         (casts.collect(), Until::Quiet)
     }
 
+    fn later(scenario: &Scenario) -> Vec<(Duration, NodeId, Command)> {
+        let moves = scenario.moves.iter();
+        moves.map(|it| (Duration::from_nanos(it.at_ns), it.node, command(it))).collect()
+    }
+
     fn net_figures(scenario: &Scenario, tally: &Tally) -> Vec<Figure> {
         scenario.figures(tally, (" us", 1_000.0))
     }
+}
+
+/// Whoever moves says so.
+fn command(moving: &Move) -> Command {
+    if moving.joins { Command::Join } else { Command::Leave }
 }

@@ -69,7 +69,10 @@ pub(super) fn question(
     let around = surroundings(&about, &setup, &links, faults);
     let mut said = format!("{}, multicasts {}", nodes_in_words(nodes as usize), list(&casts));
     if !leavers.is_empty() {
-        said += &format!(", node {} leaves and joins", list(leavers));
+        let is_one = leavers.len() == 1;
+        let who = if is_one { "node" } else { "nodes" };
+        let what = if is_one { "leaves and joins" } else { "leave and join" };
+        said += &format!(", {who} {} {what}", list(leavers));
     }
     Ok(Question {
         plan: plan(&casts, leavers),

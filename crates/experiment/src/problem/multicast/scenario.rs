@@ -94,11 +94,6 @@ fn moves(args: &RunArgs, setup: &Setup) -> Result<Vec<Move>, Failure> {
              add --tries, such as --tries 3"
         )));
     }
-    if args.common.is_real {
-        return Err(Failure::usage(format!(
-            "{option}: not with --net; at 'vorrang node', say leave and join"
-        )));
-    }
     Ok(moves)
 }
 
