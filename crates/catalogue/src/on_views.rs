@@ -3,6 +3,7 @@
 //! algorithms.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use vorrang_algorithms::flaw::{AnyMistake, Flawed};
 use vorrang_algorithms::group::detecting::Detecting;
@@ -14,15 +15,16 @@ use vorrang_algorithms::group::locks::flaws::{
 use vorrang_algorithms::group::locks::{
     Lease, Locks, NodeFactory, OnViews, ViewLayer, message, on_views, with_memory, without_memory,
 };
-use vorrang_algorithms::group::{GroupCommunication, virtual_synchrony};
+use vorrang_algorithms::group::{GroupCommunication, named, virtual_synchrony};
 use vorrang_algorithms::layer::reliable::{self, Retries};
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
-use vorrang_algorithms::setup::Setup;
+use vorrang_algorithms::quorum::Quorums;
+use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_erased::{AnyNode, Fresh, OpaqueNode};
 use vorrang_protocol::{Group, NodeId, Protocol};
 
 use crate::nodes::kept;
-use crate::{Kinds, NodeOf, Nodes, correct};
+use crate::{Entry, Kinds, NodeOf, Nodes, correct};
 
 /// A node of a lock on views that is told whom to suspect.
 pub type ToldNode = AnyNode<Input<Command>, Notice>;
@@ -122,20 +124,47 @@ impl LockOnViews {
     }
 }
 
+/// Makes a node of an algorithm, in views of one size.
+pub type NewNode = Fresh<NodeOf<Mutex>>;
+
+/// Nodes whose messages are bytes.
+type Opaque = OpaqueNode<Command, Notice>;
+
+/// Makes such nodes for views of every size, from what makes nodes for each, the smallest first.
+fn opaque(by_size: Vec<NewNode>) -> NodeFactory<Opaque> {
+    NodeFactory::new(move |me, group: Group| {
+        OpaqueNode::new(by_size[group.size() as usize - 1](me), group.size())
+    })
+}
+
+/// A group as its founders found it: with a first view of the number that a life has, where that is
+/// in microseconds. In milliseconds then: views are fewer than these, so that a group which is
+/// founded once more, by those who have forgotten the one before, has larger numbers than that ever
+/// had.
+///
+/// Founders without stable storage wait for members of a group that is still there: until a silent
+/// one would be suspected, and in any case until all that call them, with pauses as long as this at
+/// most, have called.
+pub fn founding(life: u64, founders: u32, setup: &Setup, pauses: Option<Duration>) -> Founding {
+    let patience = pauses.map_or(0, |pauses| {
+        let wait = setup.beat.saturating_add(setup.margin).max(pauses);
+        let beats = wait.as_nanos().div_ceil(setup.beat.as_nanos().max(1)) + 1;
+        u32::try_from(beats).unwrap_or(u32::MAX)
+    });
+    Founding { view: life / 1000, founders: (0..founders).map(NodeId).collect(), patience }
+}
+
 /// A lock on views between processes: messages inside views are bytes.
 #[derive(Clone, Debug)]
 pub struct LockBetweenProcesses {
-    anew: NodeFactory<OpaqueNode<Command, Notice>>,
+    anew: NodeFactory<Opaque>,
     lease: Option<Lease>,
 }
 
 impl LockBetweenProcesses {
     /// The lock of an algorithm whose nodes are made for views of every size, the smallest first.
-    pub fn new(by_size: Vec<Fresh<NodeOf<Mutex>>>, lease: Option<Lease>) -> Self {
-        let anew = NodeFactory::new(move |me, group: Group| {
-            OpaqueNode::new(by_size[group.size() as usize - 1](me), group.size())
-        });
-        Self { anew, lease }
+    pub fn new(by_size: Vec<NewNode>, lease: Option<Lease>) -> Self {
+        Self { anew: opaque(by_size), lease }
     }
 
     /// A member with stable storage, in this incarnation.
@@ -152,6 +181,72 @@ impl LockBetweenProcesses {
     ) -> NodeOf<Mutex> {
         AnyNode::new(without_memory(id, setup, born, self.anew.clone(), self.lease))
     }
+}
+
+/// A member of a group that has many named locks.
+pub type NamedNode = AnyNode<named::Command, named::Notice>;
+
+/// Many named locks of one group between processes.
+#[derive(Clone, Debug)]
+pub struct NamedLocksBetweenProcesses {
+    anew: NodeFactory<Opaque>,
+    limits: named::Limits,
+    lease: Option<Lease>,
+}
+
+impl NamedLocksBetweenProcesses {
+    /// The locks of an algorithm whose nodes are made for views of every size, the smallest first.
+    pub fn new(by_size: Vec<NewNode>, limits: named::Limits, lease: Option<Lease>) -> Self {
+        Self { anew: opaque(by_size), limits, lease }
+    }
+
+    /// A member with stable storage, in this incarnation.
+    pub fn with_memory(&self, id: NodeId, setup: &Setup, born: (u64, Founding)) -> NamedNode {
+        let named = (self.anew.clone(), self.limits);
+        AnyNode::new(named::with_memory(id, setup, born, named, self.lease))
+    }
+
+    /// A member without, which founds the group or comes in.
+    pub fn without_memory(
+        &self,
+        id: NodeId,
+        setup: &Setup,
+        born: (u64, Option<Founding>),
+    ) -> NamedNode {
+        let named = (self.anew.clone(), self.limits);
+        AnyNode::new(named::without_memory(id, setup, born, named, self.lease))
+    }
+}
+
+impl Entry<Mutex> {
+    /// What makes its nodes in views of every size, the smallest first.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be set up in views of some size.
+    pub fn in_every_view(&self, setup: &Setup) -> Result<Vec<NewNode>, (u32, Unfit)> {
+        let nodes = |members| self.recipe.nodes(&among(setup, members));
+        (1..=setup.group.size()).map(|it| nodes(it).map_err(|unfit| (it, unfit))).collect()
+    }
+}
+
+/// The set-up of an algorithm in a view of so many members.
+fn among(setup: &Setup, members: u32) -> Setup {
+    let group = Group::of(members);
+    let is_usual = setup.quorum == Quorums::usual(setup.group);
+    let quorum = if is_usual { Quorums::usual(group) } else { setup.quorum.clone() };
+    Setup { group, quorum, k: setup.k.min(members), within: silence(setup), ..setup.clone() }
+}
+
+/// How long an algorithm believes a message to take within a view. If it gives up a silent node, it
+/// goes on without a message of that one, and then fencing tokens need not grow: so it must not,
+/// before the next view does. That is there when the silence was noticed, with all that it takes to
+/// agree; twice as long is enough for a message that comes before its view does.
+fn silence(setup: &Setup) -> Duration {
+    const ROUNDS: u32 = 8;
+    let Setup { within, beat, margin, late, .. } = setup;
+    let noticed = beat.saturating_add(*margin).saturating_add(*late).saturating_mul(2);
+    noticed.saturating_add(within.saturating_mul(ROUNDS)).saturating_mul(2)
 }
 
 /// A member of a group between processes whose members multicast.

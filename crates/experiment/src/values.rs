@@ -1,12 +1,11 @@
 //! Values of options: whole numbers of a range, and lists of values for an option that is swept:
 //! `4`, `2..=256`, `2..=256*2`, `10..=100+10`, and any of these separated by commas.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
-use std::time::Duration;
 
-use vorrang_protocol::{parse_duration_ns, show_duration_ns};
+pub use vorrang_protocol::WallTime;
 
 /// Reads a whole number of a range. Every error names the range.
 pub fn whole<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> Result<T, String> + Clone
@@ -26,42 +25,6 @@ pub fn roundest(low: u64, high: u64) -> u64 {
     let steps = (0..u64::MAX.ilog10()).rev().map(|zeros| 10_u64.pow(zeros));
     let mut round = steps.map(|step| high / step * step);
     round.find(|&it| it >= low && it > 0).unwrap_or(high)
-}
-
-/// How long a person is willing to wait: a duration as it is written elsewhere, or in minutes or
-/// hours.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct WallTime(pub Duration);
-
-const LONG_UNITS: [(&str, u64); 2] = [("h", 3600), ("m", 60)];
-
-impl FromStr for WallTime {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let long = LONG_UNITS
-            .iter()
-            .find_map(|(unit, seconds)| Some((format!("{}s", text.strip_suffix(unit)?), *seconds)));
-        let (seconds, times) = long.unwrap_or_else(|| (text.to_owned(), 1));
-        let ns = parse_duration_ns(&seconds)
-            .map_err(|_| "write a time such as 500ms, 90s, 10m or 2h".to_owned())?;
-        match ns.checked_mul(times) {
-            Some(0) => Err("give a time of more than 0".to_owned()),
-            Some(ns) => Ok(Self(Duration::from_nanos(ns))),
-            None => Err("give a shorter time: that is centuries".to_owned()),
-        }
-    }
-}
-
-impl Display for WallTime {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let ns = self.0.as_nanos() as u64;
-        let long = LONG_UNITS.iter().find(|(_, it)| ns.is_multiple_of(it * 1_000_000_000));
-        match long {
-            Some((unit, seconds)) => write!(f, "{}{unit}", ns / (seconds * 1_000_000_000)),
-            None => f.write_str(&show_duration_ns(ns)),
-        }
-    }
 }
 
 /// Whole numbers, in the order they were given.
@@ -156,29 +119,6 @@ mod tests {
         assert_eq!((read("1"), read("64")), (Ok(1), Ok(64)));
         for wrong in ["0", "65", "-1", "1e9", "99999999999999999999", "", "x"] {
             assert_eq!(read(wrong).unwrap_err(), "give a whole number from 1 to 64", "{wrong}");
-        }
-    }
-
-    #[test]
-    fn times_are_read_as_they_are_written() {
-        for text in ["2h", "10m", "90s", "1500ms", "7ns"] {
-            assert_eq!(text.parse::<WallTime>().unwrap().to_string(), text);
-        }
-        assert_eq!("1.5h".parse::<WallTime>().unwrap().to_string(), "90m");
-        assert_eq!("60s".parse::<WallTime>().unwrap().to_string(), "1m");
-        for (wrong, why) in [
-            ("0", "more than 0"),
-            ("0h", "more than 0"),
-            ("10000000h", "centuries"),
-            ("99999999999h", "such as"),
-            ("", "such as"),
-            ("m", "such as"),
-            ("10", "such as"),
-            ("-1m", "such as"),
-            ("nanh", "such as"),
-        ] {
-            let error = wrong.parse::<WallTime>().unwrap_err();
-            assert!(error.contains(why), "{wrong}: {error}");
         }
     }
 

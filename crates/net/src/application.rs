@@ -9,9 +9,12 @@ use std::marker::PhantomData;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use vorrang_protocol::{Data, Refused};
 
+use crate::error::StopReason;
 use crate::event::Event;
+use crate::status::GroupStatus;
 
 /// Receives the node's notices, and gives it commands.
 ///
@@ -35,6 +38,16 @@ pub trait Application: Send + 'static {
     /// Something happened to a link, or to the node as a member of its group: a peer is lost, back
     /// or gone.
     fn on_event(&mut self, _event: &Event, _fx: &mut ApplicationEffects<Self::Command>) {}
+    /// What the node knows of its group has changed.
+    fn on_group(&mut self, _group: &GroupStatus, _fx: &mut ApplicationEffects<Self::Command>) {}
+    /// Whether it wants to be told of the machine's lease.
+    fn heeds_lease(&self) -> bool {
+        false
+    }
+    /// The machine's lease ends then, if it has one. Told before any notice that rests on it.
+    fn on_lease(&mut self, _until: Option<Instant>) {}
+    /// The node has stopped, and tells nothing more.
+    fn on_stopped(&mut self, _why: &StopReason) {}
     /// A command of this application came at the wrong moment; the machine is as it was.
     fn on_refused(&mut self, refused: Refused, _fx: &mut ApplicationEffects<Self::Command>) {
         tracing::error!(%refused, "a command of the application was refused");

@@ -22,7 +22,7 @@ use crate::handshake::{HandshakeError, read_frame, write_frame};
 use crate::hello::{DialRequest, Hello, Introduction, JoinGrant, JoinRequest, Refusal, Refuser};
 use crate::identity::Identity;
 use crate::incarnations::Terms;
-use crate::transport::{AnyStream, AnyTransport, ErasedListener, Tcp};
+use crate::transport::{AnyStream, AnyTransport, ErasedListener, Tcp, Transport};
 use crate::wire::{Frame, VERSION, WireError};
 
 /// How many strangers may be at the door at once; more are turned away, and try again.
@@ -308,9 +308,23 @@ pub async fn request_id(
     wish: JoinRequest,
     timing: Timing,
 ) -> Result<JoinGrant, NetError> {
+    request_id_over(Tcp, member, wish, timing).await
+}
+
+/// The same over another transport.
+///
+/// # Errors
+///
+/// As of [`request_id`].
+pub async fn request_id_over(
+    transport: impl Transport,
+    member: &str,
+    wish: JoinRequest,
+    timing: Timing,
+) -> Result<JoinGrant, NetError> {
     let no = |why: String| NetError::NotLetIn { address: member.to_owned(), why };
     let (room, own) = (wish.room as usize, wish.address.clone());
-    let transport: AnyTransport = Arc::new(Tcp);
+    let transport: AnyTransport = Arc::new(transport);
     let asked = ask_at(&transport, member, &Frame::Join(wish), timing).await;
     let (_, answer) = asked.map_err(|error| {
         no(match &error {

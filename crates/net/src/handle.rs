@@ -106,6 +106,20 @@ impl<C: Send + 'static> Handle<C> {
         self.raw.command(Box::new(command), None).await
     }
 
+    /// Gives the machine a command without waiting: it is handled after all that were given before,
+    /// and nobody is told if it is refused. For what must also be done where nothing can be waited
+    /// for, as when something is dropped.
+    pub fn post(&self, command: C) {
+        let (reply, _) = oneshot::channel();
+        // There is nobody to tell that the node has stopped.
+        let _ = self.raw.control.send(Control::Command(Box::new(command), None, reply));
+    }
+
+    /// Why the node has stopped, if it has.
+    pub fn why_stopped(&self) -> Option<StopReason> {
+        self.raw.stopped.get().cloned()
+    }
+
     /// As [`command`](Self::command), for one that asks: if it is not granted `within` this time,
     /// it is given up as by [`withdraw`](Self::withdraw), and [`Event::TimedOut`] says so.
     ///

@@ -310,6 +310,7 @@ fn set_to_work<W: Network>(
         belonging: None,
         health: None,
         seen_health: None,
+        group_status: None,
         leaving: None,
         let_go: ReleaseOutcome::Nothing,
     };

@@ -11,14 +11,15 @@ use std::time::Duration;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tokio::time::Instant;
-use vorrang_protocol::{Data, GroupHealth, GroupView, NodeId, NodeState, Refused};
+use vorrang_protocol::{Data, GroupHealth, GroupView, NodeId, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
-use crate::error::CommandError;
+use crate::error::{CommandError, StopReason};
 use crate::event::Event;
 use crate::machine::{Life, Machine};
 use crate::machine_io::{IoState, LengthProbe, MachineIo, Outbound};
 use crate::stable_storage::StableStorage;
+use crate::status::{GroupStatus, MachineReport};
 use crate::timers::{Agenda, Keys, deadline};
 use crate::turns::{Before, ReleaseOutcome, RequestDeadline, Seat, Stage, Steps};
 use crate::wire::WireError;
@@ -67,6 +68,10 @@ pub(crate) trait NodeCore: Send {
     fn next_event(&mut self) -> Option<Event>;
     /// Tells the application what happened. True if it wants something.
     fn on_event(&mut self, event: &Event) -> bool;
+    /// Tells the application what is known of the group. True if it wants something.
+    fn on_group(&mut self, group: &GroupStatus) -> bool;
+    /// Tells the application that nothing more happens.
+    fn on_stopped(&mut self, why: &StopReason);
     /// Reads a message, to be handled next.
     fn read(&mut self, message: &[u8]) -> Result<(), WireError>;
     /// Handles the message that was read last; a second time, nothing.
@@ -96,21 +101,6 @@ pub(crate) trait NodeCore: Send {
     fn lease_until(&self) -> Option<Instant>;
 }
 
-/// A report of a machine.
-#[derive(Debug)]
-pub(crate) struct MachineReport {
-    /// Messages sent to others, by kind.
-    pub(crate) sent: Vec<(&'static str, u64)>,
-    /// Messages handled from others, by kind.
-    pub(crate) received: Vec<(&'static str, u64)>,
-    /// Whether others may still need it.
-    pub(crate) owes: bool,
-    /// Whether a timer is set, so that something may come of it without a message.
-    pub(crate) awaits_timer: bool,
-    /// The machine's variables.
-    pub(crate) machine: NodeState,
-}
-
 /// Why the machine does not carry out a command.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Denied {
@@ -137,6 +127,10 @@ impl From<Denied> for CommandError {
 pub(crate) struct TypedCore<C: Data, N: Data> {
     machine: Machine<C, N>,
     application: AnyApplication<C, N>,
+    /// Whether the application wants to be told of the lease.
+    heeds_lease: bool,
+    /// When the lease ends, as the application was told.
+    lease: Option<Instant>,
     seat: Option<Seat<C, N>>,
     events: VecDeque<Event>,
     inside: IoState,
@@ -166,7 +160,9 @@ impl<C: Data, N: Data> TypedCore<C, N> {
         let inside = IoState::new((me, nodes), machine.kinds().len(), rng);
         Self {
             machine,
+            heeds_lease: application.heeds_lease(),
             application,
+            lease: None,
             seat: steps.map(Seat::new),
             events: VecDeque::new(),
             inside,
@@ -228,6 +224,18 @@ impl<C: Data, N: Data> TypedCore<C, N> {
         match scale {
             LengthProbe(length) if length > limit => Err(Denied::TooLarge { length, limit }),
             LengthProbe(_) => Ok(()),
+        }
+    }
+
+    /// Tells the application if the lease has become another one.
+    fn tell_lease(&mut self) {
+        if !self.heeds_lease {
+            return;
+        }
+        let until = self.lease_until();
+        if until != self.lease {
+            self.lease = until;
+            self.application.on_lease(until);
         }
     }
 
@@ -358,6 +366,16 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
         !self.asked.is_empty()
     }
 
+    fn on_group(&mut self, group: &GroupStatus) -> bool {
+        self.application.on_group(group, &mut self.fx);
+        self.take_wishes();
+        !self.asked.is_empty()
+    }
+
+    fn on_stopped(&mut self, why: &StopReason) {
+        self.application.on_stopped(why);
+    }
+
     fn read(&mut self, message: &[u8]) -> Result<(), WireError> {
         self.kind = None;
         self.kind = Some(self.machine.read(message)?);
@@ -379,6 +397,7 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
                 return true;
             }
             if let Some(notice) = self.notices.pop_front() {
+                self.tell_lease();
                 self.hear(notice, acts, outbound);
             } else if !acts {
                 return true;
@@ -442,6 +461,7 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
     }
 
     fn end_turn(&mut self) -> Option<String> {
+        self.tell_lease();
         self.machine.end_turn();
         self.inside.failure.take()
     }

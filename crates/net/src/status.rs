@@ -52,6 +52,33 @@ pub struct Status {
     pub machine: NodeState,
 }
 
+/// A report of a machine.
+#[derive(Debug)]
+pub(crate) struct MachineReport {
+    /// Messages sent to others, by kind.
+    pub(crate) sent: Vec<(&'static str, u64)>,
+    /// Messages handled from others, by kind.
+    pub(crate) received: Vec<(&'static str, u64)>,
+    /// Whether others may still need it.
+    pub(crate) owes: bool,
+    /// Whether a timer is set, so that something may come of it without a message.
+    pub(crate) awaits_timer: bool,
+    /// The machine's variables.
+    pub(crate) machine: NodeState,
+}
+
+/// What a node knows of the group of its machine, if that runs a membership protocol: as its
+/// application is told.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GroupStatus {
+    /// Its newest view.
+    pub view: Option<GroupView>,
+    /// Whether the group can go on.
+    pub health: Option<GroupHealth>,
+    /// The addresses of all numbers; empty if unknown.
+    pub addresses: Vec<String>,
+}
+
 /// The counts of datagrams of a node over UDP, hellos and heartbeats included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 pub struct Datagrams {

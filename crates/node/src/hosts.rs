@@ -58,7 +58,7 @@ impl InViews for Mutex {
         setup: &Setup,
         served: Served,
     ) -> Result<Future<'static>, Failure> {
-        let by_size = in_every_view(setup, |setup| make(&entry.recipe, setup))?;
+        let by_size = in_every_view(entry, setup)?;
         Ok(on_views::serve(served, by_size))
     }
 }

@@ -8,7 +8,6 @@
 //! [`Views::remembering`](vorrang_algorithms::group::views::Views::remembering) for the other.
 
 use std::rc::Rc;
-use std::time::Duration;
 
 use tokio::net::TcpListener;
 use vorrang_algorithms::group::GroupCommunication;
@@ -17,7 +16,7 @@ use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::NodeOf;
-use vorrang_catalogue::on_views::{LockBetweenProcesses, member};
+use vorrang_catalogue::on_views::{LockBetweenProcesses, founding, member};
 use vorrang_erased::Fresh;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::network::Future;
@@ -165,24 +164,11 @@ async fn take_place(mut served: Served, but: Option<NodeId>) -> Result<Place, Fa
         timing: node.timing(),
         ..Config::new(NodeId(node.number()), node.peers.clone(), about.name)
     };
-    let founding = Founding {
-        // In milliseconds: views are fewer than these, so that a group which is founded once more,
-        // by those who have forgotten the one before, has larger numbers than that ever had.
-        view: generation.number() / 1000,
-        founders: (0..founders).map(NodeId).collect(),
-        patience: if storage.is_some() { 0 } else { patience(setup, node.timing().backoff_max) },
-    };
+    let pauses = storage.is_none().then_some(node.timing().backoff_max);
+    let founding = founding(generation.number(), founders, setup, pauses);
     let config = config.open(Open::new(generation, founders));
     let setup = setup.clone();
     Ok(Place { served, setup, config, generation, founding, storage, listener })
-}
-
-/// For how many heartbeats founders wait for members of a group that is still there: until a silent
-/// one would be suspected, and in any case until all that call them have called.
-fn patience(setup: &Setup, backoff: Duration) -> u32 {
-    let wait = setup.beat.saturating_add(setup.margin).max(backoff);
-    let beats = wait.as_nanos().div_ceil(setup.beat.as_nanos().max(1)) + 1;
-    u32::try_from(beats).unwrap_or(u32::MAX)
 }
 
 /// Asks those who may be members for a number, one after the other.

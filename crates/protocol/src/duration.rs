@@ -1,7 +1,11 @@
 //! Durations as text: `1ms`, `1500us`, `2s`. One way to write them, wherever they are written.
 
+use alloc::borrow::ToOwned as _;
 use alloc::format;
 use alloc::string::String;
+use core::fmt;
+use core::str::FromStr;
+use core::time::Duration;
 
 const UNITS: [(&str, u64); 4] = [("ns", 1), ("us", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
 
@@ -42,8 +46,46 @@ pub fn show_duration_ns(ns: u64) -> String {
     format!("{}{name}", ns / ns_per_unit)
 }
 
+/// How long a person is willing to wait: a duration as it is written elsewhere, or in minutes or
+/// hours.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WallTime(pub Duration);
+
+const LONG_UNITS: [(&str, u64); 2] = [("h", 3600), ("m", 60)];
+
+impl FromStr for WallTime {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let long = LONG_UNITS
+            .iter()
+            .find_map(|(unit, seconds)| Some((format!("{}s", text.strip_suffix(unit)?), *seconds)));
+        let (seconds, times) = long.unwrap_or_else(|| (text.to_owned(), 1));
+        let ns = parse_duration_ns(&seconds)
+            .map_err(|_| "write a time such as 500ms, 90s, 10m or 2h".to_owned())?;
+        match ns.checked_mul(times) {
+            Some(0) => Err("give a time of more than 0".to_owned()),
+            Some(ns) => Ok(Self(Duration::from_nanos(ns))),
+            None => Err("give a shorter time: that is centuries".to_owned()),
+        }
+    }
+}
+
+impl fmt::Display for WallTime {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ns = self.0.as_nanos() as u64;
+        let long = LONG_UNITS.iter().find(|(_, it)| ns.is_multiple_of(it * 1_000_000_000));
+        match long {
+            Some((unit, seconds)) => write!(f, "{}{unit}", ns / (seconds * 1_000_000_000)),
+            None => f.write_str(&show_duration_ns(ns)),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use alloc::string::ToString as _;
+
     use super::*;
 
     #[test]
@@ -59,6 +101,29 @@ mod tests {
     fn what_is_not_a_duration_is_refused() {
         for text in ["5", "", "ms", "-1ms", "1.2.3ms", "1h", "1e30s", "nans", "infs"] {
             assert!(parse_duration_ns(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn times_are_read_as_they_are_written() {
+        for text in ["2h", "10m", "90s", "1500ms", "7ns"] {
+            assert_eq!(text.parse::<WallTime>().unwrap().to_string(), text);
+        }
+        assert_eq!("1.5h".parse::<WallTime>().unwrap().to_string(), "90m");
+        assert_eq!("60s".parse::<WallTime>().unwrap().to_string(), "1m");
+        for (wrong, why) in [
+            ("0", "more than 0"),
+            ("0h", "more than 0"),
+            ("10000000h", "centuries"),
+            ("99999999999h", "such as"),
+            ("", "such as"),
+            ("m", "such as"),
+            ("10", "such as"),
+            ("-1m", "such as"),
+            ("nanh", "such as"),
+        ] {
+            let error = wrong.parse::<WallTime>().unwrap_err();
+            assert!(error.contains(why), "{wrong}: {error}");
         }
     }
 }

@@ -82,7 +82,7 @@ mod turn;
 pub use counters::{Counter, CounterVisitor};
 pub use delay::Delay;
 pub use digest::Digest;
-pub use duration::{parse_duration_ns, show_duration_ns};
+pub use duration::{WallTime, parse_duration_ns, show_duration_ns};
 pub use effects::{DynEffects, Effect, Outbox};
 pub use graph::Graph;
 pub use group_view::{GroupHealth, GroupView};

@@ -11,9 +11,10 @@
 //! | [`sim`] | deterministic simulation | `sim` |
 //! | [`check`] | every interleaving, with shortest counterexamples | `check` |
 //! | [`net`] | the same machines over TCP | `net` |
+//! | `lock` | locks between processes, by a member in your own program | `lock` |
 //! | `experiment` | runs, comparisons, sweeps and checks as values | `experiment` |
 //!
-//! All features but `experiment`, `draw` and `png` are on by default.
+//! All features but `lock`, `experiment`, `draw` and `png` are on by default.
 //!
 //! # One machine, measured and verified
 //!
@@ -67,6 +68,8 @@ pub use vorrang_draw as draw;
 pub use vorrang_erased as erased;
 #[cfg(feature = "experiment")]
 pub use vorrang_experiment as experiment;
+#[cfg(feature = "lock")]
+pub use vorrang_lock as lock;
 #[cfg(feature = "net")]
 pub use vorrang_net as net;
 pub use vorrang_protocol as protocol;

@@ -29,9 +29,9 @@ use crate::event::{Event, Eviction};
 use crate::handle::{Control, Goodbye, Reply};
 use crate::identity::Identity;
 use crate::machine::Life;
-use crate::node_core::{AnyCommand, MachineReport, NodeCore};
+use crate::node_core::{AnyCommand, NodeCore};
 use crate::ready_links::ReadyLinks;
-use crate::status::Status;
+use crate::status::{GroupStatus, MachineReport, Status};
 use crate::timers::deadline;
 use crate::turns::{ReleaseOutcome, RequestDeadline};
 
@@ -70,6 +70,8 @@ pub(crate) struct Driver<W> {
     /// How it was with that group as was said last, and when it was last looked at.
     pub(crate) health: Option<Health>,
     pub(crate) seen_health: Option<Health>,
+    /// What the application was told of the group.
+    pub(crate) group_status: Option<GroupStatus>,
     /// Set while the node is leaving, and its request is not granted and released yet.
     pub(crate) leaving: Option<Leaving>,
     /// What was released for that.
@@ -103,7 +105,8 @@ impl<W: Network> Driver<W> {
         self.start_if_ready();
         poll_fn(|cx| self.poll_turn_or_fail(cx)).await;
 
-        let Self { core, world, phase, control, let_go, .. } = self;
+        let Self { mut core, world, phase, control, let_go, stopped, .. } = self;
+        core.on_stopped(stopped.get().unwrap_or(&StopReason::Vanished));
         let unacknowledged = world.unacknowledged();
         // So that the address is free when we say so, and its stable storage.
         world.close().await;
@@ -363,6 +366,22 @@ impl<W: Network> Driver<W> {
         }
     }
 
+    /// Tells the application what is known of the group by now.
+    fn tell_group(&mut self) {
+        let Some(address_book) = &self.identity.address_book else { return };
+        let now = GroupStatus {
+            view: self.core.group_view(),
+            health: self.core.group_health(),
+            addresses: address_book.addresses(),
+        };
+        if self.group_status.as_ref() != Some(&now) {
+            if self.core.on_group(&now) {
+                self.ready_links.ring(self.clock());
+            }
+            self.group_status = Some(now);
+        }
+    }
+
     /// Says so if the machine's group has become another one.
     fn look_at_group(&mut self) {
         if self.config.openness().is_none() {
@@ -373,6 +392,7 @@ impl<W: Network> Driver<W> {
             return;
         }
         let was = std::mem::replace(&mut self.belonging, now.clone());
+        self.tell_group();
         let Some(now) = now else { return };
         let superseded = was.filter(|was| was.is_in && was.founded != now.founded);
         self.report(Event::View(now));
@@ -417,6 +437,7 @@ impl<W: Network> Driver<W> {
         if self.acts() {
             self.core.handle_timers(now, &mut self.world);
             self.look_at_health();
+            self.tell_group();
         }
         self.core.expire(now);
         self.expire_held(now);

@@ -14,6 +14,14 @@ fn below(name: &str) -> Option<Allowed> {
             Allowed::Only(&["vorrang-erased", "vorrang-protocol", "vorrang-trace"])
         }
         "catalogue" => Allowed::Only(&["vorrang-algorithms", "vorrang-erased", "vorrang-protocol"]),
+        // A library for programs that need locks: neither what simulates nor a terminal.
+        "lock" => Allowed::Only(&[
+            "vorrang-algorithms",
+            "vorrang-catalogue",
+            "vorrang-erased",
+            "vorrang-net",
+            "vorrang-protocol",
+        ]),
         "workload" => Allowed::Only(&[
             "vorrang-algorithms",
             "vorrang-check",
@@ -62,7 +70,7 @@ const OF_TERMINALS: [&str; 8] = [
 const AT_TERMINALS: [&str; 4] = ["cli", "node", "bench", "tidy"];
 
 /// Crates that may wait on sockets; all others must run to their end.
-const MAY_WAIT: [&str; 6] = ["net", "experiment", "node", "cli", "bench", "tidy"];
+const MAY_WAIT: [&str; 7] = ["net", "lock", "experiment", "node", "cli", "bench", "tidy"];
 
 /// Crates that may turn names into types.
 const MAY_NAME: [&str; 6] = ["catalogue", "experiment", "node", "cli", "bench", "tidy"];

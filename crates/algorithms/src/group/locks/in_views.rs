@@ -431,8 +431,9 @@ impl<A: Inner> Protocol for InViews<A> {
         self.views.store(serializer)
     }
 
+    /// A process that is started again wants to be a member, even if the one before had left.
     fn restore<'de, D: Deserializer<'de>>(self, stored: D) -> Result<Self, D::Error> {
-        Ok(Self { views: self.views.restore(stored)?, ..self })
+        Ok(Self { views: self.views.restore(stored)?.joining(), ..self })
     }
 
     /// The application has crashed as well; views have larger numbers than before.

@@ -9,11 +9,11 @@ use vorrang_algorithms::group::locks::spec::Locked;
 use vorrang_algorithms::layer::reliable::Retries;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::Card;
-use vorrang_algorithms::quorum::Quorums;
-use vorrang_algorithms::setup::{Parameter, Setup};
+use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
 use vorrang_catalogue::on_views::LockOnViews;
-use vorrang_catalogue::{self as any, Entry};
-use vorrang_protocol::{Group, parse_duration_ns, show_duration_ns};
+use vorrang_catalogue::{self as any, Entry, NodeOf};
+use vorrang_erased::Fresh;
+use vorrang_protocol::{parse_duration_ns, show_duration_ns};
 use vorrang_trace::Header;
 
 use crate::environment::Environment;
@@ -21,7 +21,6 @@ use crate::failure::Failure;
 use crate::options::RunArgs;
 use crate::options::choice::{Choice as _, name};
 use crate::options::views::ViewsArgs;
-use crate::problem::make;
 
 /// How often something is sent again before a peer is left alone. A view does not last for ever
 /// with one that never answers, so this need not be the end of anything.
@@ -171,7 +170,7 @@ impl Views {
 
     fn lock(&self, of: &Entry<Mutex>, setup: &Setup) -> Result<LockOnViews, Failure> {
         let lease = self.lease.map(|(length, drift)| Lease::new(length, drift));
-        let by_size = in_every_view(setup, |setup| make(&of.recipe, setup))?;
+        let by_size = in_every_view(of, setup)?;
         let channels = self.has_channels.then(|| Retries::within(setup.within, TRIES));
         Ok(LockOnViews::new(setup, (by_size, of.kinds), channels, lease))
     }
@@ -237,39 +236,18 @@ fn shown(time: Duration) -> String {
     show_duration_ns(time.as_nanos() as u64)
 }
 
-/// The set-up of an algorithm in a view of so many members.
-fn among(setup: &Setup, members: u32) -> Setup {
-    let group = Group::of(members);
-    let is_usual = setup.quorum == Quorums::usual(setup.group);
-    let quorum = if is_usual { Quorums::usual(group) } else { setup.quorum.clone() };
-    Setup { group, quorum, k: setup.k.min(members), within: silence(setup), ..setup.clone() }
-}
-
-/// How long an algorithm believes a message to take within a view. If it gives up a silent node, it
-/// goes on without a message of that one, and then fencing tokens need not grow: so it must not,
-/// before the next view does. That is there when the silence was noticed, with all that it takes to
-/// agree; twice as long is enough for a message that comes before its view does.
-fn silence(setup: &Setup) -> Duration {
-    const ROUNDS: u32 = 8;
-    let Setup { within, beat, margin, late, .. } = setup;
-    let noticed = beat.saturating_add(*margin).saturating_add(*late).saturating_mul(2);
-    noticed.saturating_add(within.saturating_mul(ROUNDS)).saturating_mul(2)
-}
-
 /// The factories for views of every size, the smallest first.
-pub fn in_every_view<T>(
+pub fn in_every_view(
+    of: &Entry<Mutex>,
     setup: &Setup,
-    make: impl Fn(&Setup) -> Result<T, Failure>,
-) -> Result<Vec<T>, Failure> {
-    let each = (1..=setup.group.size()).map(|members| {
-        make(&among(setup, members)).map_err(|failure| match failure {
-            Failure::Usage(why) if members < setup.group.size() => Failure::Usage(format!(
-                "--on-views: in a view of {members} there would be no such group ({why})"
-            )),
-            failure => failure,
+) -> Result<Vec<Fresh<NodeOf<Mutex>>>, Failure> {
+    of.in_every_view(setup).map_err(|(members, Unfit(why))| {
+        Failure::usage(if members < setup.group.size() {
+            format!("--on-views: in a view of {members} there would be no such group ({why})")
+        } else {
+            why
         })
-    });
-    each.collect()
+    })
 }
 
 /// The nodes of a run, or of a recorded one.

@@ -1,0 +1,10 @@
+//! Members of a group in one process, over sockets on loopback, and what can go wrong between them.
+#![forbid(unsafe_code)]
+
+mod coming;
+mod cut;
+mod dropped;
+mod exclusion;
+mod lost;
+mod stored;
+mod support;
