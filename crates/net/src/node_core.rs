@@ -495,7 +495,7 @@ mod tests {
 
     use rand_core::SeedableRng as _;
     use serde::{Deserialize, Serialize};
-    use vorrang_protocol::{Delay, Effects, Message, Protocol};
+    use vorrang_protocol::{Delay, Effects, Message, NodeState, Protocol};
     use vorrang_trace::{Record, What};
 
     use super::*;
