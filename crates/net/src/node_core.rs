@@ -54,6 +54,8 @@ pub(crate) trait NodeCore: Send {
     fn withdraw(&mut self) -> Result<(), Refused>;
     /// Releases what it has, or gives up what it waits for.
     fn let_go(&mut self, outbound: &mut dyn Outbound) -> ReleaseOutcome;
+    /// Asks to be left out of the machine's group, if it belongs to one. Whether it has.
+    fn leave_group(&mut self, outbound: &mut dyn Outbound) -> bool;
     /// Tells the application that it is inside no more, if it is: the node may not act any more.
     fn evict(&mut self);
     /// Whether the application was told that it is inside no more, since this was asked last.
@@ -331,6 +333,11 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
         } else {
             ReleaseOutcome::Nothing
         }
+    }
+
+    fn leave_group(&mut self, outbound: &mut dyn Outbound) -> bool {
+        let (machine, mut io) = self.at_work(outbound);
+        machine.leave(&mut io)
     }
 
     fn evict(&mut self) {

@@ -191,6 +191,7 @@ mod tests {
                 founded: 1,
                 is_in: true,
                 members: all(0),
+                lives: Vec::new(),
             }),
             health: Some(GroupHealth {
                 suspected: all(2),

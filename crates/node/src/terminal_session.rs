@@ -435,10 +435,13 @@ impl<Q: Hosted> TerminalSession<Q> {
         }
         let stage = status.and_then(|status| status.turn).map(|(stage, _)| stage);
         if matches!(stage, Some(Stage::Waiting | Stage::GivenUp)) {
-            self.voice.tell(wrap(&format!(
-                "withdrawn; leaves when what it asked for was granted and released, in {within} at \
-                 the latest"
-            )));
+            let when = if self.is_on_views {
+                "the others go on without it"
+            } else {
+                "what it asked for was granted and released"
+            };
+            self.voice
+                .tell(wrap(&format!("withdrawn; leaves when {when}, in {within} at the latest")));
         }
         let mut leaving = Box::pin(self.handle.clone().leave(within.0));
         let goodbye = loop {

@@ -423,6 +423,12 @@ impl<A: Inner> Protocol for InViews<A> {
         });
     }
 
+    fn on_leave(&mut self, fx: &mut impl Effects<Self>) -> bool {
+        self.ask_below(Ask::Leave, fx);
+        // A view has one member at least, so the last one goes without another.
+        self.views.is_inside() && self.views.view().members.len() > 1
+    }
+
     /// What is inside (which numbers nodes as `members` does, from 0), the lease, and the views
     /// below.
     fn state(&self) -> NodeState {
