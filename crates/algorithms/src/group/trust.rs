@@ -250,7 +250,7 @@ mod tests {
                 changes: vec![],
             };
             node.on_message(NodeId(1), Message::Status(status), &mut Outbox::default());
-            assert_eq!(told(&mut node, 1, view(1000, &[1])), comes, "directory {since}");
+            assert_eq!(told(&mut node, 3, view(1000, &[1])), comes, "directory {since}");
         }
     }
 
