@@ -114,7 +114,12 @@ pub use application::{Application, ApplicationEffects};
 pub use backlog::WARN_LEN;
 pub use clock::Clock;
 pub use config::{Config, Generation, Limits, Membership, Open, Start, Timing};
+<<<<<<< HEAD
 pub use connecting::{request_id, request_id_over};
+=======
+pub use connecting::request_id;
+pub use directory::DirectoryStart;
+>>>>>>> h/voters
 pub use error::{CommandError, NetError, StopReason, Stopped};
 pub use event::{EVENT_TARGET, Event, Eviction};
 pub use files::reserve_files;
@@ -125,7 +130,6 @@ pub use meaning::{Meaning, Service};
 pub use node::{Node, Started, Starting};
 pub use rate_limit::RateLimit;
 pub use recorder::{Log, RecordOf, Recorder};
-pub use directory::DirectoryStart;
 pub use stable_storage::{Owner, StableStorage, StorageError};
 pub use status::{Datagrams, GroupStatus, LinkState, LinkStatus, Status};
 pub use transport::{Listener, Tcp, Transport};

@@ -464,9 +464,7 @@ impl Driver<TcpNetwork> {
             Refusal::GivenUp if has_begun => {
                 link.part(Parting::GivenUp, "its queue of messages for us overflowed");
             }
-            Refusal::Replaced { later_by, is_there } => {
-                self.give_way(peer, *later_by, *is_there);
-            }
+            Refusal::Replaced { later_by, is_there } => self.give_way(peer, *later_by, *is_there),
             Refusal::Copied => self.fence_copy(peer),
             // It parted from a previous incarnation of ours.
             Refusal::Restarted | Refusal::Left | Refusal::GivenUp => self.fence(peer),

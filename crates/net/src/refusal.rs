@@ -216,12 +216,7 @@ impl Refusal {
                     )
                 }
             },
-            Self::TooQuiet { refuser, refused } => match by {
-                Refuser::Us => format!("its heartbeat is {refused} ms, our time-out {refuser} ms"),
-                Refuser::Them => {
-                    format!("our heartbeat is {refused} ms, its time-out {refuser} ms")
-                }
-            },
+            Self::TooQuiet { refuser, refused } => too_quiet(*refuser, *refused, by),
             Self::Cast { refuser, refused } => {
                 two("reaches all by", "reach all by", refuser, refused)
             }
@@ -318,6 +313,13 @@ fn replaced(later_by: u64, is_there: bool, by: Refuser) -> String {
              this node let in; else start it again in {later_by} s, or stop all members and start \
              them again, after which tokens may be smaller than before"
         ),
+    }
+}
+
+fn too_quiet(time_out: u64, heartbeat: u64, by: Refuser) -> String {
+    match by {
+        Refuser::Us => format!("its heartbeat is {heartbeat} ms, our time-out {time_out} ms"),
+        Refuser::Them => format!("our heartbeat is {heartbeat} ms, its time-out {time_out} ms"),
     }
 }
 

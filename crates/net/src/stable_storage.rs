@@ -2,7 +2,7 @@
 //!
 //! | file | has |
 //! | --- | --- |
-//! | `state` | the newest record: whose it is, in which life, at which [start], and what its machine [stores] |
+//! | `state` | the newest record: whose it is, its life and [start], what its machine [stores] |
 //! | `state.new` | the next one, while it is written |
 //! | `lock` | nothing; whoever has locked it uses the directory |
 //!

@@ -199,10 +199,11 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// so, no view can follow as far as this node knows.
     pub fn has_majority(&self) -> bool {
         let voters = self.voters();
+        let left_out = self.left_out();
         let here: NodeSet = if self.forgets {
-            self.active().collect()
+            // Also those that are to be evicted: they vote on that as well.
+            self.heard().filter(|&it| !left_out.contains(it)).collect()
         } else {
-            let left_out = self.left_out();
             let is_missing = |it| self.suspects.contains(it) || left_out.contains(it);
             let is_here = |&it: &NodeId| !is_missing(it) && !self.is_replaced(it);
             voters.iter().copied().filter(is_here).collect()

@@ -340,6 +340,30 @@ mod tests {
         assert!((before + 1..before + 9).contains(&ids[0]), "the same group: {ids:?}");
     }
 
+    /// Without stable storage its vote is needed all the same: it is a half of the group, and the
+    /// lowest.
+    #[test]
+    fn the_lowest_of_two_is_evicted_by_the_other_and_comes_back() {
+        let founding = || Some(Founding { view: 1000, founders: [NodeId(0)].into(), patience: 0 });
+        let made = |id| Node::forgetful(NodeId(id), Group::of(2), 0, founding()).joining();
+        let (mut nodes, mut flight) = ([0, 1].map(made).to_vec(), Flight::new());
+        for _ in 0..3 {
+            beat(&mut nodes, &mut flight);
+        }
+        let before = nodes[0].view().clone();
+        assert_eq!(before.members.len(), 2, "{before}");
+        let evict = Input::Ask(Ask::Evict(NodeId(0)));
+        let act = |node: &mut Node, fx: &mut _| node.on_command(evict, fx).unwrap();
+        happens(&mut nodes[1], &mut flight, Box::new(act));
+        for _ in 0..3 {
+            beat(&mut nodes, &mut flight);
+        }
+        assert!(nodes.iter().all(Node::is_inside), "{:?}", views(&nodes));
+        let after = nodes[0].view();
+        assert_eq!(after.incarnation_of(NodeId(0)), Some(1), "in another life");
+        assert_eq!(after.id, before.id + 2, "out, and in again");
+    }
+
     #[test]
     fn a_group_knows_whether_enough_are_left() {
         let mut nodes: Vec<Node> = (0..3).map(|id| node(NodeId(id), 0, forgets)).collect();

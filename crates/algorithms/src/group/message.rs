@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Data, NodeId};
 
 use super::list;
-use super::voters::{Change, Voter};
 use super::view::View;
+use super::voters::{Change, Voter};
 use crate::layer::kinds::{MOST_KINDS, with};
 
 /// The messages between nodes; `B` is the payload of multicasts, `I` the state that is transferred

@@ -7,9 +7,9 @@
 //! about to end (what it multicasts from then on belongs to the next view), and [`Notice::Out`]
 //! when it belongs to the group no more.
 
+mod asks;
 pub mod card;
 mod change;
-mod asks;
 mod claims;
 mod cover;
 pub mod decision;

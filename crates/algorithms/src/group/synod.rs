@@ -536,7 +536,7 @@ mod tests {
     #[test]
     fn two_lives_that_know_nothing_of_each_other_propose_in_different_ballots() {
         let mut voter = Synod::new(NodeId(2));
-        let mut asks = |life, value| {
+        let asks = |life, value| {
             let mut node = Synod::new(NodeId(1));
             propose_as_another(&mut node, life, value).swap_remove(0)
         };

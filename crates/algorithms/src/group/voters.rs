@@ -174,9 +174,8 @@ pub const ONLY_MEMBER: Refused = Refused("cannot evict: it is the only member");
 pub const ONLY_VOTER: Refused =
     Refused("cannot remove: it is the only voter, and without one no view follows; add another");
 /// To let somebody vote where all do.
-pub const ALL_VOTE: Refused = Refused(
-    "cannot change voters: this group keeps nothing on disk, so that all its members vote",
-);
+pub const ALL_VOTE: Refused =
+    Refused("cannot change voters: this group keeps nothing on disk, so that all its members vote");
 /// To let somebody vote who is not there.
 pub const NOT_A_MEMBER: Refused =
     Refused("cannot add a voter: that node does not belong to the view, or was not heard yet");
@@ -333,12 +332,12 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
         next.sort_unstable();
         let left_out = self.left_out();
-        let is_here = |it: &&Voter| {
+        let counts = |it: &&Voter| {
             let is_kept = last.contains(it) && !self.is_replaced(it.node);
             let is_heard = !self.suspects.contains(it.node) && !left_out.contains(it.node);
             is_heard && (is_kept || is_there(**it))
         };
-        let here: NodeSet = next.iter().filter(is_here).map(|it| it.node).collect();
+        let here: NodeSet = next.iter().filter(counts).map(|it| it.node).collect();
         let order = self.in_order(members, |node| next.iter().any(|it| it.node == node));
         if D::suffices(&order, &here) { next } else { last.clone() }
     }
@@ -428,11 +427,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     }
 
     /// What is asked for last counts.
-    fn ask_for(
-        &mut self,
-        changes: impl IntoIterator<Item = Change>,
-        fx: &mut impl Effects<Self>,
-    ) {
+    fn ask_for(&mut self, changes: impl IntoIterator<Item = Change>, fx: &mut impl Effects<Self>) {
         let Voting { own, asked, .. } = &mut self.voting;
         for change in changes {
             for all in [&mut *own, &mut *asked] {

@@ -9,9 +9,7 @@ use std::num::NonZeroUsize;
 use vorrang_algorithms::flaw::Mistake as _;
 use vorrang_algorithms::group::Payload;
 use vorrang_algorithms::group::decision::Decision;
-use vorrang_algorithms::group::flaws::{
-    Misjudging, OldVotersForgotten, TakenForTheFormer,
-};
+use vorrang_algorithms::group::flaws::{Misjudging, OldVotersForgotten, TakenForTheFormer};
 use vorrang_algorithms::group::forgetful::Founding;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::message::Install;
@@ -227,8 +225,8 @@ fn chain(universe: Group, ends_with: Option<Vec<Voter>>) -> Chain {
     Chain { views: BTreeMap::new(), nodes: vec![seen; universe.size() as usize], ends_with }
 }
 
-/// The same, with what happens in this order, each when no message is under way; then all beat, some
-/// times, and all must be in one view with these voters.
+/// The same, with what happens in this order, each when no message is under way; then all beat,
+/// some times, and all must be in one view with these voters.
 fn settling(
     (founders, nodes): (u32, u32),
     script: &[(u32, &str)],
@@ -261,9 +259,10 @@ fn explored<N: Spoken>(system: &System<N, Chain>) -> Result<u64, (String, Vec<St
     let report = explore(system, &bounds, NonZeroUsize::MIN.saturating_add(1), |_| {});
     match report.outcome {
         Outcome::Verified => Ok(report.states),
-        Outcome::Violated { violation, run } => {
-            Err((violation.to_string(), run.moves.iter().map(|it| format!("{:?}", it.step.what)).collect()))
-        }
+        Outcome::Violated { violation, run } => Err((
+            violation.to_string(),
+            run.moves.iter().map(|it| format!("{:?}", it.step.what)).collect(),
+        )),
         Outcome::Bounded { by } => panic!("{by:?} after {} states", report.states),
     }
 }

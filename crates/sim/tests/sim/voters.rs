@@ -80,10 +80,8 @@ impl Protocol for Member {
         self.node.on_start(&mut Relay::<Self, _, _>::new(fx));
     }
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
-        let is_asked_of_group = matches!(
-            command,
-            Command::Evict(_) | Command::AddVoter(_) | Command::RemoveVoter(_)
-        );
+        let is_asked_of_group =
+            matches!(command, Command::Evict(_) | Command::AddVoter(_) | Command::RemoveVoter(_));
         let done = self.node.on_command(command, &mut Relay::<Self, _, _>::new(fx));
         if is_asked_of_group { Ok(()) } else { done }
     }

@@ -319,3 +319,81 @@ fn whoever_leaves_is_gone_and_nobody_waits_for_its_lease() {
     assert!(!stage.nodes[0].group_view().unwrap().is_in);
     assert_eq!(stage.nodes[1].view(), 2);
 }
+
+/// Three nodes with stable storage, of which the first two found a group and vote; a client of each
+/// wants nothing yet.
+fn on_disk() -> Stage<SuzukiKasami> {
+    let mut stage = Stage::new(3, &suzuki_kasami(), Limits::USUAL, None);
+    for at in 0..3 {
+        stage.nodes[at as usize] = with_directory(at);
+        stage.happens(at, Protocol::on_start);
+    }
+    for _ in 0..3 {
+        stage.beat();
+    }
+    assert_eq!(voters(&stage), [0, 1]);
+    stage
+}
+
+fn with_directory(id: u32) -> NamedLocks<SuzukiKasami> {
+    let founders = [0, 1].map(NodeId).to_vec();
+    let founding = Founding { view: 5, founders, patience: 0 };
+    let views = Views::remembering(NodeId(id), Group::of(3), 0, founding);
+    NamedLocks::over(NodeId(id), views, table(suzuki_kasami(), Limits::USUAL))
+}
+
+/// The voters as all members say.
+fn voters(stage: &Stage<SuzukiKasami>) -> Vec<u32> {
+    let each = stage.nodes.iter().map(|it| (it.group_view().unwrap(), it.group_health().unwrap()));
+    let said: Vec<_> = each.collect();
+    assert!(said.iter().all(|(view, _)| view.is_in && view.view == said[0].0.view), "{said:?}");
+    assert!(said.iter().all(|(_, health)| health.voters == said[0].1.voters), "{said:?}");
+    said[0].1.voters.iter().map(|it| it.0).collect()
+}
+
+#[test]
+fn members_and_voters_change_when_any_member_is_told_to() {
+    use crate::group::voters::{ALL_VOTE, NOT_THERE, ONLY_VOTER, VOTES_ALREADY, VOTES_NOT};
+
+    let mut stage = on_disk();
+    let ask = |stage: &mut Stage<_>, at, command| {
+        stage.ask(at, command).unwrap();
+        stage.deliver();
+        stage.beat();
+        stage.beat();
+    };
+    ask(&mut stage, 1, Command::AddVoter(NodeId(2)));
+    assert_eq!(voters(&stage), [0, 1, 2]);
+    assert_eq!(stage.ask(0, Command::AddVoter(NodeId(2))), Err(VOTES_ALREADY));
+    ask(&mut stage, 0, Command::RemoveVoter(NodeId(0)));
+    assert_eq!(voters(&stage), [1, 2]);
+    assert_eq!(stage.ask(0, Command::RemoveVoter(NodeId(0))), Err(VOTES_NOT));
+    stage.acquire(1, "a", 1, X);
+    stage.deliver();
+    assert_eq!(stage.granted(), [(1, 1)]);
+    // Node 1 is up, so it comes back, without its vote and without what its client had.
+    ask(&mut stage, 2, Command::Evict(NodeId(1)));
+    assert_eq!(voters(&stage), [2]);
+    let lost = |it: &(u32, Notice)| matches!(it, (1, Notice::Lost { why: Loss::Evicted, .. }));
+    assert!(stage.told.iter().any(lost), "{:?}", stage.told);
+    for command in [Command::Evict(NodeId(2)), Command::RemoveVoter(NodeId(2))] {
+        assert_eq!(stage.ask(0, command), Err(ONLY_VOTER));
+    }
+    assert_eq!(stage.ask(0, Command::Evict(NodeId(9))), Err(NOT_THERE));
+    let mut forgetful = Stage::new(2, &suzuki_kasami(), Limits::USUAL, None);
+    assert_eq!(forgetful.ask(0, Command::AddVoter(NodeId(1))), Err(ALL_VOTE));
+}
+
+#[test]
+fn whoever_has_left_for_good_and_is_started_again_comes_in_again() {
+    let mut stage = on_disk();
+    stage.ask(1, Command::Leave).unwrap();
+    stage.deliver();
+    assert!(!stage.nodes[1].group_view().unwrap().is_in);
+    stage.nodes[1] = stage.nodes[1].after_crash(with_directory(1));
+    stage.happens(1, Protocol::on_restart);
+    stage.deliver();
+    stage.beat();
+    stage.beat();
+    assert_eq!(voters(&stage), [0, 1], "it votes as before");
+}
