@@ -114,12 +114,8 @@ pub use application::{Application, ApplicationEffects};
 pub use backlog::WARN_LEN;
 pub use clock::Clock;
 pub use config::{Config, Generation, Limits, Membership, Open, Start, Timing};
-<<<<<<< HEAD
 pub use connecting::{request_id, request_id_over};
-=======
-pub use connecting::request_id;
 pub use directory::DirectoryStart;
->>>>>>> h/voters
 pub use error::{CommandError, NetError, StopReason, Stopped};
 pub use event::{EVENT_TARGET, Event, Eviction};
 pub use files::reserve_files;

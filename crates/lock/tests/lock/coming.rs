@@ -125,6 +125,24 @@ async fn whoever_leaves_waits_for_its_clients_and_the_others_go_on_at_once() {
 }
 
 #[tokio::test]
+async fn a_group_of_one_is_left_at_once() {
+    let group = Group::start(patient()).await.unwrap();
+    let (other, held) = (group.clone(), soon("a grant", group.lock("a")).await.unwrap());
+    let left = tokio::spawn(group.leave(Duration::from_secs(60)));
+    soon("the time to release", async {
+        while other.lock("b").await.map(drop) != Err(LockError::Leaving) {
+            sleep(Duration::from_millis(1)).await;
+        }
+    })
+    .await;
+    assert!(!left.is_finished());
+    drop(held);
+    soon("it has left", left).await.unwrap().unwrap();
+    let why = other.leave(Duration::ZERO).await.unwrap_err();
+    assert!(matches!(why, LockError::Stopped(_)), "{why}");
+}
+
+#[tokio::test]
 async fn a_member_that_is_dropped_leaves() {
     let folder = Folder::new("lock-dropped");
     let mut members = Places::with_data(2, &unsuspecting(), &folder).await.start().await;

@@ -445,7 +445,7 @@ impl<A: Inner> Protocol for InViews<A> {
     }
 
     fn lease(&self) -> Option<Self::Timer> {
-        self.lease.and(self.tenure.valid).map(Timer::Lease)
+        self.lease.and(self.tenure.timer())
     }
 
     fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

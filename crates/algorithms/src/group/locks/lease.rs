@@ -80,6 +80,11 @@ impl Lease {
     }
 }
 
+/// A timer has the number of its question modulo this. So many last questions are never of interest
+/// at a time: the one with which a lease began, and the one that is open. Other numbers without end
+/// would be other timers without end, which drivers may keep.
+const TIMERS: u32 = 8;
+
 /// The lease of a node, and the answers so far.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct LeaseState {
@@ -100,6 +105,16 @@ impl LeaseState {
     /// Whether it has a lease that does not end soon.
     pub(super) fn is_safe(&self) -> bool {
         self.valid.is_some_and(|valid| self.risk < Some(valid))
+    }
+
+    /// The timer of the question with which its lease began, if it has one.
+    pub(super) fn timer<T>(&self) -> Option<Timer<T>> {
+        self.valid.map(|round| Timer::Lease(round % TIMERS))
+    }
+
+    /// The last question of which the timers have this number.
+    const fn question(&self, timer: u32) -> u32 {
+        self.round.saturating_sub(self.round.wrapping_sub(timer) % TIMERS)
     }
 
     /// As it is shown.
@@ -125,12 +140,10 @@ impl<A: Inner> InViews<A> {
         self.tenure.round += 1;
         self.tenure.is_open = true;
         self.tenure.answered.clear();
-        fx.set_timer(Timer::Lease(self.tenure.round), Delay::exactly(length));
+        let timer = self.tenure.round % TIMERS;
+        fx.set_timer(Timer::Lease(timer), Delay::exactly(length));
         if !grace.is_zero() {
-            fx.set_timer(
-                Timer::Risk(self.tenure.round),
-                Delay::exactly(length.saturating_sub(grace)),
-            );
+            fx.set_timer(Timer::Risk(timer), Delay::exactly(length.saturating_sub(grace)));
         }
         self.ask_the_others(fx);
         // It may have voted for the next view while its own has not ended.
@@ -174,8 +187,8 @@ impl<A: Inner> InViews<A> {
             self.tenure.is_open = false;
             self.tenure.answered.clear();
             if let Some(before) = self.tenure.valid.replace(round) {
-                fx.cancel_timer(Timer::Lease(before));
-                fx.cancel_timer(Timer::Risk(before));
+                fx.cancel_timer(Timer::Lease(before % TIMERS));
+                fx.cancel_timer(Timer::Risk(before % TIMERS));
             }
             self.tell_risk(was_at_risk, fx);
             self.enter(fx);
@@ -194,14 +207,15 @@ impl<A: Inner> InViews<A> {
         }
     }
 
-    pub(super) fn on_risk(&mut self, round: u32, fx: &mut impl Effects<Self>) {
-        let was_at_risk = self.is_at_risk();
+    pub(super) fn on_risk(&mut self, timer: u32, fx: &mut impl Effects<Self>) {
+        let (round, was_at_risk) = (self.tenure.question(timer), self.is_at_risk());
         self.tenure.risk = self.tenure.risk.max(Some(round));
         self.tell_risk(was_at_risk, fx);
         self.keep_lease(fx);
     }
 
-    pub(super) fn on_lease_over(&mut self, round: u32, fx: &mut impl Effects<Self>) {
+    pub(super) fn on_lease_over(&mut self, timer: u32, fx: &mut impl Effects<Self>) {
+        let round = self.tenure.question(timer);
         if self.tenure.valid == Some(round) {
             self.tenure.valid = None;
             self.within(fx, |inner, hands| inner.lose(Ended::LeaseOver, hands));
@@ -415,6 +429,34 @@ mod tests {
             let fastest = lease.wait.as_nanos() * 1000 * 1000 / u128::from(1000 + drift);
             assert!(fastest + 1 >= slowest, "{drift}: {fastest} {slowest}");
         }
+    }
+
+    #[test]
+    fn however_often_a_lease_is_renewed_its_timers_are_few_and_mean_the_last_questions() {
+        let mut stage = Stage::new();
+        stage.command(0, Input::Ask(Command::Acquire(Claim::Exclusive)));
+        stage.deliver(|_, _, _| true);
+        let mut timers = Vec::new();
+        for _ in 0..3 * TIMERS {
+            let before = stage.nodes[0].tenure.timer::<()>();
+            stage.command(0, Input::Beat);
+            stage.deliver(|_, _, _| true);
+            let node = &mut stage.nodes[0];
+            let Some(Timer::<()>::Lease(timer)) = node.tenure.timer() else { panic!("a lease") };
+            assert_eq!(node.tenure.question(timer), node.tenure.round);
+            // What runs out late of the one before ends nothing.
+            let Some(Timer::Lease(before)) = before else { panic!("a lease") };
+            let (valid, mut fx) = (node.tenure.valid, Outbox::default());
+            node.on_lease_over(before, &mut fx);
+            assert_eq!(node.tenure.valid, valid);
+            timers.push(timer);
+        }
+        timers.sort_unstable();
+        timers.dedup();
+        assert_eq!(timers, (0..TIMERS).collect::<Vec<_>>());
+        let Some(Timer::<()>::Lease(timer)) = stage.nodes[0].tenure.timer() else { panic!() };
+        stage.happens(NodeId(0), |node, fx| node.on_lease_over(timer, fx));
+        assert_eq!(stage.nodes[0].tenure.valid, None, "its own ends it");
     }
 
     #[test]

@@ -167,7 +167,7 @@ impl<V: Beat, M> Beat for Message<V, M> {
 pub enum Timer<T> {
     /// A timer of the algorithm, in this view.
     Lock(u64, T),
-    /// A lease that began with the question of this number is over.
+    /// A lease is over that began with the last question of this number, modulo a small one.
     Lease(u32),
     /// It is over soon.
     Risk(u32),
