@@ -243,6 +243,9 @@ impl<C: Data, N: Data> TypedCore<C, N> {
 
     /// The machine tells something: to the application, unless that has given up on it.
     fn hear(&mut self, notice: N, acts: bool, outbound: &mut dyn Outbound) {
+        if self.seat.as_mut().is_some_and(|seat| seat.was_told(&notice)) {
+            return;
+        }
         let Some(leave) = self.seat.as_mut().and_then(|seat| seat.hear(&notice)) else {
             self.application.on_notice(notice, &mut self.fx);
             self.take_wishes();
@@ -341,7 +344,7 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
     }
 
     fn evict(&mut self) {
-        let eviction = self.seat.as_ref().and_then(Seat::eviction);
+        let eviction = self.seat.as_mut().and_then(Seat::eviction);
         self.notices.extend(eviction);
     }
 
