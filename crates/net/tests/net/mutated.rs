@@ -243,8 +243,10 @@ impl<C: Data + FromStr, N: Data> Network<C, N> {
                 let timer = timers.swap_remove(dice.below(timers.len()));
                 self.act(dice, at, |node, fx| node.on_timer(timer, fx));
             } else if let Ok(command) = COMMANDS[dice.below(2)].parse() {
-                // At the wrong moment it is refused.
-                self.act(dice, at, |node, fx| drop(node.on_command(command, fx)));
+                self.act(dice, at, |node, fx| {
+                    // At the wrong moment it is refused.
+                    let _ = node.on_command(command, fx);
+                });
             }
             return Ok(());
         }
