@@ -214,6 +214,11 @@ impl<P: Protocol> Protocol for Flawed<P> {
         self.node.on_restart(&mut DynEffects(fx));
     }
 
+    fn on_leave(&mut self, fx: &mut impl Effects<Self>) -> bool {
+        let fx = &mut Relay::<Self, _, _>::editing(fx, self.editor());
+        self.node.on_leave(&mut DynEffects(fx))
+    }
+
     /// As that of the correct node: a mistake has no state of its own.
     fn state(&self) -> NodeState {
         self.node.state()

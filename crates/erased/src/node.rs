@@ -149,6 +149,9 @@ impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
         self.tell(Event::Restart, fx);
     }
+    fn on_leave(&mut self, fx: &mut impl Effects<Self>) -> bool {
+        self.0.leave(fx)
+    }
     fn after_crash(&self, fresh: Self) -> Self {
         Self(self.0.erased_after_crash(fresh.0))
     }
@@ -223,6 +226,10 @@ trait ErasedNode<C, N>: ErasedValue {
     where
         C: Data,
         N: Data;
+    fn leave(&mut self, fx: &mut dyn Effects<AnyNode<C, N>>) -> bool
+    where
+        C: Data,
+        N: Data;
     fn kinds(&self) -> &'static [&'static str];
     fn decode(&self, bytes: &[u8]) -> Option<AnyMessage>;
     fn read(&self, written: &Json) -> Option<AnyMessage>;
@@ -257,6 +264,9 @@ impl<P: Protocol> ErasedNode<P::Command, P::Notice> for P {
             Event::Timer(timer) => Event::Timer(timer.downcast().expect(ONE_TYPE)),
         };
         self.handle(event, &mut DynEffects(&mut Erasing(fx)))
+    }
+    fn leave(&mut self, fx: &mut dyn Effects<AnyNode<P::Command, P::Notice>>) -> bool {
+        self.on_leave(&mut DynEffects(&mut Erasing(fx)))
     }
     fn kinds(&self) -> &'static [&'static str] {
         P::Message::KINDS

@@ -248,7 +248,6 @@ mod tests {
     use super::*;
 
     #[test]
-    #[test]
     fn a_timer_has_a_name_and_no_layers() {
         for (timer, name) in [
             (json!("Probe"), "Probe"),

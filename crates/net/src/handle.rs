@@ -173,7 +173,9 @@ impl<C: Send + 'static> Handle<C> {
 
     /// Leaves the group without taking anything along: releases what the node has, gives up what it
     /// waits for, and waits until that was granted and released, at most `within` this time; then
-    /// it shuts down. Meanwhile it takes no commands and goes on answering the others.
+    /// it shuts down. Meanwhile it takes no commands and goes on answering the others. A machine
+    /// with a membership protocol asks its group to go on without it, and what it waits for is gone
+    /// with it as soon as that has another view.
     ///
     /// # Errors
     ///

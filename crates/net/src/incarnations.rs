@@ -211,6 +211,17 @@ impl Incarnations {
         }
     }
 
+    /// The latest generation of the peer.
+    pub(crate) const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The peer is in this earlier generation after all: nothing has come of a later one.
+    pub(crate) fn fall_back(&mut self, generation: u64) {
+        self.forget();
+        self.generation = generation;
+    }
+
     /// The decision about the answer of a peer that we dialled.
     pub(crate) fn recognise(&self, answer: &Hello) -> Admission {
         if answer.knows != Some(self.ours) {

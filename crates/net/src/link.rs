@@ -56,6 +56,8 @@ pub(crate) struct Link {
     incarnations: Incarnations,
     /// Whether the peer remembers a former life of ours, and refuses this one.
     pub(crate) is_remembered: bool,
+    /// In an open group: what was known before a later process came that is no member yet.
+    unproven: Option<Unproven>,
     pub(crate) connections: u64,
     since: Instant,
     /// How many messages had been handled and acknowledged when the connection began: one that did
@@ -68,6 +70,16 @@ pub(crate) struct Link {
     waiting: Waiting,
     farewell: Farewell,
     trouble: ConnectFailures,
+}
+
+/// A process has come of which the group has not had a view: anybody can say that it was started
+/// later than the one before.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Unproven {
+    /// The generation, and the address, of the process before.
+    generation: u64,
+    address: String,
+    since: Instant,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,6 +102,7 @@ impl Link {
             told: 0,
             incarnations: Incarnations::new(),
             is_remembered: false,
+            unproven: None,
             connections: 0,
             since: Instant::now(),
             before: (0, 0),
@@ -171,8 +184,38 @@ impl Link {
     /// The peer is a later process, in this life. What the former was sent is
     /// lost, and what it has sent is not read any more. What waits is for the new one.
     pub(crate) fn begin_anew(&mut self, generation: u64) {
+        self.note_unproven(generation);
         self.clear();
         self.incarnations.begin_anew(generation);
+    }
+
+    /// A process has come that may be a later one.
+    fn note_unproven(&mut self, generation: u64) {
+        let before = self.incarnations.generation();
+        if generation > before && self.unproven.is_none() {
+            let (address, since) = (self.address.clone(), Instant::now());
+            self.unproven = Some(Unproven { generation: before, address, since });
+        }
+    }
+
+    /// In an open group: a view has the peer in this life, if in any. A process that is no member,
+    /// and has been away for so long, was perhaps none of the group: it is forgotten, and the one
+    /// before may come back. Whether it is so.
+    pub(crate) fn judge_unproven(&mut self, life: Option<u64>, patience: Duration) -> bool {
+        if life.is_some_and(|life| life >= self.incarnations.generation()) {
+            self.unproven = None;
+        }
+        let is_away = self.missing_for().is_some_and(|since| since >= patience);
+        let is_over = |it: &mut Unproven| is_away && it.since.elapsed() >= patience;
+        let Some(Unproven { generation, address, .. }) = self.unproven.take_if(is_over) else {
+            return false;
+        };
+        self.clear();
+        self.incarnations.fall_back(generation);
+        if !address.is_empty() {
+            self.address = address;
+        }
+        true
     }
 
     /// Whether a call, made under this name, was made by what this link is now.
@@ -222,6 +265,7 @@ impl Link {
         self.before = (self.received, self.backlog.first());
         self.standing = Standing::Open;
         self.is_remembered = false;
+        self.note_unproven(theirs.who.generation);
         self.incarnations.meet(theirs);
         self.told = self.received;
         self.connections += 1;

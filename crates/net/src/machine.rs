@@ -91,6 +91,11 @@ impl<C: Data, N: Data> Machine<C, N> {
         outcome
     }
 
+    /// The process is about to leave. Whether the machine asks its group to be left out.
+    pub(crate) fn leave(&mut self, io: &mut MachineIo<'_, N>) -> bool {
+        self.node.on_leave(&mut self.typed_io.sink(io))
+    }
+
     /// Does to a copy of itself what a command would do to it.
     pub(crate) fn rehearse(&self, command: C, io: &mut MachineIo<'_, N>) {
         let bounds = self.typed_io.bounds;

@@ -54,6 +54,8 @@ pub(crate) trait NodeCore: Send {
     fn withdraw(&mut self) -> Result<(), Refused>;
     /// Releases what it has, or gives up what it waits for.
     fn let_go(&mut self, outbound: &mut dyn Outbound) -> ReleaseOutcome;
+    /// Asks to be left out of the machine's group, if it belongs to one. Whether it has.
+    fn leave_group(&mut self, outbound: &mut dyn Outbound) -> bool;
     /// Tells the application that it is inside no more, if it is: the node may not act any more.
     fn evict(&mut self);
     /// Whether the application was told that it is inside no more, since this was asked last.
@@ -244,6 +246,9 @@ impl<C: Data, N: Data> TypedCore<C, N> {
 
     /// The machine tells something: to the application, unless that has given up on it.
     fn hear(&mut self, notice: N, acts: bool, outbound: &mut dyn Outbound) {
+        if self.seat.as_mut().is_some_and(|seat| seat.was_told(&notice)) {
+            return;
+        }
         let Some(leave) = self.seat.as_mut().and_then(|seat| seat.hear(&notice)) else {
             self.application.on_notice(notice, &mut self.fx);
             self.take_wishes();
@@ -336,8 +341,13 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
         }
     }
 
+    fn leave_group(&mut self, outbound: &mut dyn Outbound) -> bool {
+        let (machine, mut io) = self.at_work(outbound);
+        machine.leave(&mut io)
+    }
+
     fn evict(&mut self) {
-        let eviction = self.seat.as_ref().and_then(Seat::eviction);
+        let eviction = self.seat.as_mut().and_then(Seat::eviction);
         self.notices.extend(eviction);
     }
 

@@ -70,6 +70,23 @@ impl Driver<TcpNetwork> {
         }
     }
 
+    /// Forgets processes that have come under a number, are no members and are away: what they said
+    /// of when they were started keeps nobody out who has the number.
+    pub(crate) fn forget_unproven(&mut self) {
+        let Some(group) = self.belonging.as_ref().filter(|group| group.is_in) else { return };
+        let patience = self.config.timing.give_up;
+        let links = self.world.others_mut();
+        let over = |link: &mut Link| {
+            let is_over = link.judge_unproven(group.life_of(link.peer), patience);
+            is_over.then_some(link.peer)
+        };
+        let over: Vec<NodeId> = links.filter_map(over).collect();
+        for peer in over {
+            tracing::info!(%peer, "forgot a process that has not become a member");
+            self.dial(peer);
+        }
+    }
+
     /// One with a lower number waits for our call: perhaps in another life, elsewhere.
     pub(crate) fn on_open_knock(&mut self, visit: IncomingConnection, who: &Introduction) {
         let peer = who.sender;

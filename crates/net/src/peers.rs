@@ -46,6 +46,7 @@ impl Driver<TcpNetwork> {
             self.lose(peer, "it has not been heard for too long");
         }
         self.call_founders();
+        self.forget_unproven();
     }
 
     /// Reads from a link of which the bell has rung, and handles what came.

@@ -152,7 +152,7 @@ impl Refusal {
     /// Whether the refused process can never be admitted.
     pub(crate) const fn is_final(&self) -> bool {
         match self {
-            Self::Left | Self::GivenUp | Self::Replaced { .. } | Self::Copied => true,
+            Self::Left | Self::GivenUp | Self::Copied => true,
             Self::Version { .. }
             | Self::Group { .. }
             | Self::Algorithm { .. }
@@ -172,6 +172,8 @@ impl Refusal {
             | Self::Ahead
             | Self::Closed
             | Self::Full
+            // The later one may turn out to be no member.
+            | Self::Replaced { .. }
             | Self::Nowhere(_)
             | Self::Certificate { .. } => false,
         }
@@ -317,9 +319,10 @@ fn replaced(later_by: u64, is_there: bool, by: Refuser) -> String {
         ),
         (false, Refuser::Them) => format!(
             "the last process with our id, which is not there, began {later_by} s later by its \
-             clock: either it is cut off, or this clock was set back since; then start this node \
-             again in {later_by} s, or stop all members and start them again, or use --data, with \
-             which clocks do not matter"
+             clock: either it is cut off, or this clock was set back since (with --data that does \
+             not matter), or it is no member; one that is none is forgotten within seconds, and \
+             this node let in; else start it again in {later_by} s, or stop all members and start \
+             them again, after which tokens may be smaller than before"
         ),
     }
 }
@@ -366,8 +369,7 @@ mod tests {
             assert_eq!(refusal.sentence(Refuser::Us), *from_us);
             assert_eq!(refusal.sentence(Refuser::Them), *from_them);
             let is_final =
-                matches!(refusal, Refusal::Left | Refusal::GivenUp | Refusal::Replaced { .. });
-            let is_final = is_final || *refusal == Refusal::Copied;
+                matches!(refusal, Refusal::Left | Refusal::GivenUp | Refusal::Copied);
             assert_eq!(refusal.is_final(), is_final, "{refusal:?}");
         }
     }
@@ -484,9 +486,10 @@ mod tests {
                 "the last process with its id, which is not here, began 1800 s later by its clock: \
                  either it is cut off, or that clock was set back since",
                 "the last process with our id, which is not there, began 1800 s later by its \
-                 clock: either it is cut off, or this clock was set back since; then start this \
-                 node again in 1800 s, or stop all members and start them again, or use --data, \
-                 with which clocks do not matter",
+                 clock: either it is cut off, or this clock was set back since (with --data that \
+                 does not matter), or it is no member; one that is none is forgotten within \
+                 seconds, and this node let in; else start it again in 1800 s, or stop all members \
+                 and start them again, after which tokens may be smaller than before",
             ),
             (
                 Refusal::Founders { refuser: 3, refused: 5 },

@@ -120,6 +120,8 @@ pub(crate) struct Seat<C, N> {
     patience: Option<RequestDeadline>,
     /// Whether it was evicted, and nobody has asked since.
     was_evicted: bool,
+    /// Whether it was told so instead of the machine, which may say it once more.
+    is_put_out: bool,
 }
 
 impl<C: Clone + PartialEq, N> Seat<C, N> {
@@ -131,6 +133,7 @@ impl<C: Clone + PartialEq, N> Seat<C, N> {
             claim: None,
             patience: None,
             was_evicted: false,
+            is_put_out: false,
         }
     }
 
@@ -190,11 +193,22 @@ impl<C: Clone + PartialEq, N> Seat<C, N> {
     }
 
     /// What its application is told if the node may not act any more, if it is inside.
-    pub(crate) fn eviction(&self) -> Option<N>
+    pub(crate) fn eviction(&mut self) -> Option<N>
     where
         N: Clone,
     {
-        self.steps.evicted.clone().filter(|_| self.stage == Stage::Inside)
+        let eviction = self.steps.evicted.clone().filter(|_| self.stage == Stage::Inside);
+        self.is_put_out |= eviction.is_some();
+        eviction
+    }
+
+    /// Whether its application was told this already: that it is evicted, by the node, which acts
+    /// again after all.
+    pub(crate) fn was_told(&mut self, notice: &N) -> bool {
+        let is_eviction = (self.steps.of_notice)(notice) == Some(Step::Evicted);
+        let is_repeated = is_eviction && self.is_put_out && self.stage != Stage::Inside;
+        self.is_put_out &= !is_repeated;
+        is_repeated
     }
 
     /// Whether it was evicted since this was asked last.
@@ -298,6 +312,20 @@ mod tests {
         let mut asks_again = waiting();
         assert_eq!(asks_again.hear(&Notice::Evicted), None);
         assert_eq!(asks_again.stage(), Stage::Waiting, "what it hears is of the time before");
+    }
+
+    #[test]
+    fn whoever_was_put_out_by_its_node_is_not_told_by_the_machine_as_well() {
+        let steps = Steps::ended_by(Command::Release).evicted_by(Notice::Evicted);
+        let mut seat = Seat::new(steps);
+        seat.after(&ACQUIRE);
+        assert_eq!((seat.eviction(), seat.was_told(&Notice::Evicted)), (None, false));
+        seat.hear(&Notice::Entered);
+        assert_eq!(seat.eviction(), Some(Notice::Evicted));
+        assert!(!seat.was_told(&Notice::Evicted), "once");
+        seat.hear(&Notice::Evicted);
+        let told = [Notice::Entered, Notice::Evicted, Notice::Evicted].map(|it| seat.was_told(&it));
+        assert_eq!(told, [false, true, false]);
     }
 
     #[test]

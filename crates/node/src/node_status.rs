@@ -35,9 +35,21 @@ fn follows(machine: &NodeState) -> Vec<String> {
     ["coordinator", "leader", "view"].into_iter().filter_map(known).collect()
 }
 
-/// Why the group cannot go on, if it cannot.
+/// Why the group cannot go on, or does not begin, if it is so.
 fn trouble(status: &Status) -> Option<String> {
-    status.health.as_ref()?.trouble(status.group.as_ref()?)
+    let group = status.group.as_ref()?;
+    if group.view > 0 {
+        return status.health.as_ref()?.trouble(group);
+    }
+    let is_away = |link: &&LinkStatus| !matches!(link.state, LinkState::Connected(_));
+    let away = status.links.iter().filter(is_away).map(|link| link.peer.to_string());
+    let away: Vec<String> = away.collect();
+    let not_here =
+        if away.is_empty() { String::new() } else { format!(" (not connected: {})", away.join(", ")) };
+    Some(format!(
+        "no view yet: a group begins when all of its founders are up, and whoever joins waits for \
+         the next view{not_here}"
+    ))
 }
 
 fn turn(stage: Stage, since: Duration) -> String {
@@ -190,6 +202,7 @@ mod tests {
                 founded: 1,
                 is_in: true,
                 members: all(0),
+                lives: Vec::new(),
             }),
             health: Some(GroupHealth {
                 suspected: all(2),

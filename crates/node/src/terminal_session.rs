@@ -182,7 +182,14 @@ impl<Q: Hosted> TerminalSession<Q> {
                         self.event(Ok(event));
                         self.start_again().await?;
                     }
-                    event => self.event(event),
+                    event => {
+                        let is_fenced =
+                            matches!(event, Ok(Event::Replaced { .. } | Event::Fenced { .. }));
+                        self.event(event);
+                        if is_fenced {
+                            self.say_if_it_waits_in_vain().await;
+                        }
+                    }
                 },
                 typed = input.next(), if has_input && self.in_line.has_room() => match typed? {
                     None if stay => has_input = false,
@@ -239,6 +246,17 @@ impl<Q: Hosted> TerminalSession<Q> {
             Err(why) => self.voice.tell(wrap(&harmless(&why))),
         }
         Ok(false)
+    }
+
+    /// A request of a node that may not act is neither granted nor refused: whoever has asked is
+    /// told so.
+    async fn say_if_it_waits_in_vain(&self) {
+        let Ok(status) = self.handle.status().await else { return };
+        if let (Some(why), Some((Stage::Waiting, _))) = (status.fenced, status.turn) {
+            self.voice.tell(wrap(&harmless(&format!(
+                "what it waits for is not granted as long as this node must not act: {why}"
+            ))));
+        }
     }
 
     /// Starts the node anew under another id, and asks once more for what it waited for: two
@@ -435,10 +453,13 @@ impl<Q: Hosted> TerminalSession<Q> {
         }
         let stage = status.and_then(|status| status.turn).map(|(stage, _)| stage);
         if matches!(stage, Some(Stage::Waiting | Stage::GivenUp)) {
-            self.voice.tell(wrap(&format!(
-                "withdrawn; leaves when what it asked for was granted and released, in {within} at \
-                 the latest"
-            )));
+            let when = if self.is_on_views {
+                "the others go on without it"
+            } else {
+                "what it asked for was granted and released"
+            };
+            self.voice
+                .tell(wrap(&format!("withdrawn; leaves when {when}, in {within} at the latest")));
         }
         let mut leaving = Box::pin(self.handle.clone().leave(within.0));
         let goodbye = loop {

@@ -20,6 +20,17 @@ pub struct GroupView {
     pub is_in: bool,
     /// The members.
     pub members: NodeSet,
+    /// In which life each of them is, lowest first.
+    #[serde(skip)]
+    pub lives: Vec<u64>,
+}
+
+impl GroupView {
+    /// In which life a node is a member, if it is one.
+    pub fn life_of(&self, node: NodeId) -> Option<u64> {
+        let place = self.members.iter().position(|it| it == node)?;
+        self.lives.get(place).copied()
+    }
 }
 
 impl fmt::Display for GroupView {
@@ -65,20 +76,34 @@ impl GroupHealth {
         let view = format!("view {} {{{}}}", of.view, list(of.members.iter()));
         let silent = list(voters.iter().filter(|&it| suspected.contains(it)));
         let apart = list(voters.iter().filter(|&it| apart.contains(it)));
-        let who = if apart.is_empty() {
-            format!("silent: {silent}")
-        } else {
-            format!("silent: {silent}; heard here, and not by all others that are: {apart}")
+        let without = |who: String| if who.is_empty() { who } else { format!(" ({who})") };
+        let heard = |apart: &str| format!("heard here, and not by all others that are: {apart}");
+        let who = match (silent.is_empty(), apart.is_empty()) {
+            (true, true) => String::new(),
+            (false, true) => format!("silent: {silent}"),
+            (true, false) => heard(&apart),
+            (false, false) => format!("silent: {silent}; {}", heard(&apart)),
         };
+        // Others may well go on: whoever does not belong to a view is the last to know.
+        if !of.is_in && *may_recover {
+            return Some(format!(
+                "this node does not belong to {view}, and hears no majority of those who decide \
+                 what comes next{}: it comes in when it hears more of them; they may go on without \
+                 it meanwhile",
+                without(who)
+            ));
+        }
         if *is_stable {
             let voters = list(voters.iter());
-            let who = if lost.is_empty() {
-                who
-            } else {
-                format!(
-                    "{who}; has another directory than the one that votes: {}",
-                    list(lost.iter())
-                )
+            let lost = list(lost.iter());
+            let who = match (who.is_empty(), lost.is_empty()) {
+                (_, true) => who,
+                (true, false) => {
+                    format!("has another directory than the one that votes: {lost}")
+                }
+                (false, false) => {
+                    format!("{who}; has another directory than the one that votes: {lost}")
+                }
             };
             let then = if *may_recover {
                 "goes on when enough of them are back"
@@ -87,15 +112,26 @@ impl GroupHealth {
                  are lost for good, one that has kept its own must be made the only voter by force"
             };
             return Some(format!(
-                "no majority of the voters {{{voters}}} answers, and nobody enters any more \
-                 ({who}): {view} {then}"
+                "no majority of the voters {{{voters}}} answers, and nobody enters any more{}: \
+                 {view} {then}",
+                without(who)
+            ));
+        }
+        if *may_recover && silent.is_empty() {
+            return Some(format!(
+                "no majority of {view} answers whose members all hear each other, and nobody \
+                 enters any more{}: it goes on when enough links between them are mended",
+                without(who)
             ));
         }
         if *may_recover {
             return Some(format!(
-                "no majority of {view} answers, and nobody enters any more ({who}); if \
-                 those were killed, they have forgotten the view: start all of its members again, \
-                 or use --data, with which members forget nothing"
+                "no majority of {view} answers, and nobody enters at this node any more{}: if \
+                 those are cut off, it goes on when enough of them are heard again, and they may \
+                 go on without this node; only if those were killed, they have forgotten the \
+                 view: then start all of its members again, or use --data, with which members \
+                 forget nothing",
+                without(who)
             ));
         }
         let left = list(voters.iter().filter(|&it| !lost.contains(it)));
@@ -125,7 +161,7 @@ mod tests {
     #[test]
     fn a_group_without_a_majority_says_who_is_missing_and_what_to_do() {
         let set = |ids: &[u32]| ids.iter().copied().map(NodeId).collect::<NodeSet>();
-        let of = GroupView { view: 7, founded: 1, is_in: true, members: set(&[0, 2]) };
+        let of = GroupView { view: 7, founded: 1, is_in: true, members: set(&[0, 2]), lives: Vec::new() };
         let well = GroupHealth {
             suspected: NodeSet::EMPTY,
             apart: NodeSet::EMPTY,
@@ -140,12 +176,21 @@ mod tests {
         let said = silent.trouble(&of).unwrap_or_default();
         assert!(said.starts_with("no majority of view 7 {0, 2} answers"), "{said}");
         assert!(said.contains("(silent: 0)") && said.contains("start all"), "{said}");
+        assert!(said.contains("they may go on without this node"), "{said}");
         let broken = GroupHealth { apart: set(&[2]), ..silent.clone() };
         let said = broken.trouble(&of).unwrap_or_default();
         assert!(
             said.contains("(silent: 0; heard here, and not by all others that are: 2)"),
             "{said}"
         );
+        let only_links = GroupHealth { suspected: NodeSet::EMPTY, ..broken };
+        let said = only_links.trouble(&of).unwrap_or_default();
+        assert!(said.contains("(heard here, and not by all others that are: 2)"), "{said}");
+        assert!(said.ends_with("links between them are mended"), "{said}");
+        let out = GroupView { is_in: false, ..of.clone() };
+        let said = silent.trouble(&out).unwrap_or_default();
+        assert!(said.starts_with("this node does not belong to view 7 {0, 2}"), "{said}");
+        assert!(said.contains("(silent: 0)") && !said.contains("start all"), "{said}");
         let over = GroupHealth { lost: set(&[0]), may_recover: false, ..silent.clone() };
         let said = over.trouble(&of).unwrap_or_default();
         assert!(said.starts_with("no majority of view 7 {0, 2} is left"), "{said}");
@@ -164,7 +209,10 @@ mod tests {
     #[test]
     fn a_view_is_shown_and_whether_one_belongs_to_it() {
         let members = [0, 2].map(NodeId).into_iter().collect();
-        let belonging = GroupView { view: 7, founded: 1, is_in: true, members };
+        let lives = [5, 9].to_vec();
+        let belonging = GroupView { view: 7, founded: 1, is_in: true, members, lives };
+        let lives = [0, 1, 2].map(|it| belonging.life_of(NodeId(it)));
+        assert_eq!(lives, [Some(5), None, Some(9)]);
         assert_eq!(belonging.to_string(), "view 7 {0, 2}");
         let out = GroupView { is_in: false, ..belonging };
         assert_eq!(out.to_string(), "view 7 {0, 2}, to which this node does not belong");

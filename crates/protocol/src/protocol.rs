@@ -99,6 +99,13 @@ pub trait Protocol: Clone + Eq + Hash + Debug + Send + Sync + 'static {
         None
     }
 
+    /// Its process is about to leave for good. A member of a group that a membership protocol keeps
+    /// asks to be left out, so that nobody has to find out that it is gone. Whether it has asked:
+    /// it is out as soon as its [view](Self::group_view) says so.
+    fn on_leave(&mut self, _fx: &mut impl Effects<Self>) -> bool {
+        false
+    }
+
     /// How many messages of applications it buffers, for measurements.
     fn buffered(&self) -> usize {
         0

@@ -150,6 +150,10 @@ where
         self.on_detector(fx, |detector, unheard| detector.on_restart(unheard));
     }
 
+    fn on_leave(&mut self, fx: &mut impl Effects<Self>) -> bool {
+        self.above.on_leave(&mut Through { fx })
+    }
+
     fn state(&self) -> NodeState {
         let lives = self.lives.iter().map(|(&id, &life)| (id, life));
         self.above

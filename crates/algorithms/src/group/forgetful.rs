@@ -114,7 +114,8 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     pub fn group_view(&self) -> GroupView {
         let Install { view, founded, .. } = &self.last;
         let (founded, is_in) = (*founded, self.is_inside());
-        GroupView { view: view.id, founded, is_in, members: view.nodes().collect() }
+        let lives = view.members.iter().map(|it| it.incarnation).collect();
+        GroupView { view: view.id, founded, is_in, members: view.nodes().collect(), lives }
     }
 
     /// Whether enough of those are there who vote on the successor of the newest view.

@@ -7,20 +7,31 @@
 //! founded another one while all members of the first were cut off. No member of one is a member of
 //! the other, so the older group must believe strangers, or both would go on side by side for ever.
 //! It takes more than one message: most members of the later view have said by heartbeats that they
-//! are in it, and there are two of them or it is a founder, of whom one is known to be started now
-//! and then.
+//! are in it, and so have most founders, without all of whom no group begins. (If most of these
+//! have gone since, the two go on side by side until they are back.) Or a voter of this group has,
+//! with the directory that it votes with here: a group that was [recovered](super::recovery) by
+//! force has one voter.
+//!
+//! Of messages about views that this node does not know yet few are kept, and of nodes that have
+//! neither a place nor a vote, as those that join, [even fewer](Views::room_for). What is lost by
+//! that is said again with heartbeats.
 
 use alloc::vec::Vec;
 
 use vorrang_protocol::{Data, Effects, NodeId, NodeSet};
 
 use super::decision::Decision;
-use super::message::{Install, Message};
+use super::message::{Install, Message, Status};
 use super::view::is_primary;
 use super::views::Views;
+use super::voters::Voter;
 
 /// Ten years in milliseconds.
 const DECADE: u64 = 10 * 366 * 24 * 3600 * 1000;
+/// How many messages of later views are kept of a member or a voter,
+const ROOM: usize = 1 << 12;
+/// and of any other node.
+const STRANGERS_ROOM: usize = 8;
 
 impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// Whether a node has a say in what comes after the view: as one of its members, or by its
@@ -56,11 +67,30 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         });
         let in_it: NodeSet = in_it.collect();
         let members: Vec<NodeId> = view.nodes().collect();
-        let founding = self.founding.as_ref();
-        let is_founder = |it| founding.is_some_and(|founding| founding.founders.contains(&it));
         install.founded > self.last.founded
             && is_primary(&members, &in_it)
-            && (in_it.iter().nth(1).is_some() || in_it.iter().any(is_founder))
+            && (self.has_most_founders(&in_it) || self.has_own_voter(&in_it))
+    }
+
+    fn has_most_founders(&self, among: &NodeSet) -> bool {
+        let founding = self.founding.as_ref();
+        founding.is_some_and(|founding| is_primary(&founding.founders, among))
+    }
+
+    /// Whether one of these votes on what comes after the view of this node, with the directory
+    /// that it has.
+    fn has_own_voter(&self, among: &NodeSet) -> bool {
+        self.early.iter().any(|(from, message)| match message {
+            Message::Status(Status { since: Some(since), .. }) if among.contains(*from) => {
+                self.named_voters().contains(&Voter { node: *from, since: *since })
+            }
+            _ => false,
+        })
+    }
+
+    /// How many messages of views that it does not know yet are kept of a node.
+    pub(super) fn room_for(&self, node: NodeId) -> usize {
+        if self.is_heeded(node) { ROOM } else { STRANGERS_ROOM }
     }
 
     /// A message of the view that this node is in.
@@ -99,7 +129,9 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             }
             core::cmp::Ordering::Equal => self.on_current(from, message, fx),
             core::cmp::Ordering::Greater => {
-                self.early.insert((from, message));
+                if self.early.iter().filter(|it| it.0 == from).count() < self.room_for(from) {
+                    self.early.insert((from, message));
+                }
             }
         }
     }
@@ -115,7 +147,7 @@ mod tests {
     use super::*;
     use crate::group::Payload;
     use crate::group::forgetful::Founding;
-    use crate::group::message::{Entry, Progress, Report, Status};
+    use crate::group::message::{Entry, Progress, Report};
     use crate::group::synod::Synod;
     use crate::group::view::{Member, View};
 
@@ -181,14 +213,59 @@ mod tests {
         assert!(!node.is_inside(), "it was evicted");
         let mut of_newcomers = member();
         are_in(&mut of_newcomers, 1000, &[5, 6]);
-        assert_eq!(told(&mut of_newcomers, 6, view(1000, &[5, 6])), 1000);
+        assert_eq!(told(&mut of_newcomers, 6, view(1000, &[5, 6])), 7, "nobody has founded it");
         let mut of_a_founder = member();
-        are_in(&mut of_a_founder, 1000, &[2]);
-        assert_eq!(told(&mut of_a_founder, 2, view(1000, &[2])), 1000);
+        are_in(&mut of_a_founder, 1000, &[2, 5]);
+        assert_eq!(told(&mut of_a_founder, 2, view(1000, &[2, 5])), 7, "one of three founders");
+        let mut of_most_founders = member();
+        are_in(&mut of_most_founders, 1000, &[1, 2]);
+        assert_eq!(told(&mut of_most_founders, 2, view(1000, &[1, 2, 5])), 1000);
         let mut earlier = member();
         are_in(&mut earlier, 1000, &[0, 1]);
         let same = Install { founded: 7, ..view(1000, &[0, 1]) };
         assert_eq!(told(&mut earlier, 0, same), 7, "of its own group members tell");
+    }
+
+    #[test]
+    fn a_group_that_was_recovered_by_a_voter_is_believed_to_be_later() {
+        let founders = [0, 1, 2].map(NodeId);
+        let of_founders = || {
+            let founding = Founding { view: 7, founders: founders.to_vec(), patience: 0 };
+            let node = Node::remembering(NodeId(0), Group::of(7), 0, founding).joining();
+            let voters = founders.map(|node| Voter { node, since: 0 }).to_vec();
+            let mut node = Node { last: Install { voters, ..view(7, &[0, 2]) }, ..node };
+            node.on_start(&mut Outbox::default());
+            node
+        };
+        for (since, comes) in [(0, 1000), (4, 7)] {
+            let mut node = of_founders();
+            let inside = Some(Progress { upto: 0, is_frozen: false });
+            let status = Status {
+                incarnation: 0,
+                wants: true,
+                view: 1000,
+                inside,
+                misses: vec![],
+                since: Some(since),
+                changes: vec![],
+            };
+            node.on_message(NodeId(1), Message::Status(status), &mut Outbox::default());
+            assert_eq!(told(&mut node, 3, view(1000, &[1])), comes, "directory {since}");
+        }
+    }
+
+    #[test]
+    fn of_later_views_little_is_kept_and_of_strangers_less() {
+        let mut node = member();
+        for number in 0..10_000 {
+            let data = |view| Message::Data { view, number, payload: 7.into() };
+            for from in [4, 5] {
+                node.on_message(NodeId(from), data(8), &mut Outbox::default());
+            }
+            node.on_message(NodeId(6), data(u64::from(number) + 8), &mut Outbox::default());
+        }
+        let kept = [4, 5, 6].map(|of| node.early.iter().filter(|it| it.0 == NodeId(of)).count());
+        assert_eq!(kept, [ROOM, STRANGERS_ROOM, STRANGERS_ROOM]);
     }
 
     #[test]

@@ -321,7 +321,10 @@ fn whoever_is_stopped_while_it_waits_on_views_does_not_say_that_others_wait_for_
         said.push(line);
     }
     let words = said.join("\n");
-    assert!(words.contains("the others go on without both") && !words.contains("wait"), "{words}");
+    assert!(words.contains("leaves when the others go on without it"), "{words}");
+    assert!(words.ends_with("left") && !words.contains("its request"), "{words}");
+    // Nobody has to find out that it is gone: long before it would be suspected.
+    nodes[0].until_told("{0}");
 }
 
 /// What nodes say when something befalls them, as the page quotes it, is what these tests wait for.
@@ -333,7 +336,7 @@ fn the_page_about_faults_quotes_what_nodes_are_heard_to_say() {
         include_str!("node_on_views.rs"),
         include_str!("node_data.rs"),
         include_str!("node_ends.rs"),
-        include_str!("../../../net/src/refusal.rs"),
+        include_str!("../../../net/tests/net/open_group.rs"),
         include_str!("../../../net/tests/net/strangers.rs"),
     ];
     let page = include_str!("../../../../docs/faults.md");

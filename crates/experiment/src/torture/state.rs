@@ -50,6 +50,20 @@ pub(super) fn write(campaign: &Campaign, path: &Path) -> Result<(), Failure> {
     fs::rename(beside, path).map_err(|error| Failure::at(path, error))
 }
 
+/// How many of a list are named.
+const MOST_NAMED: usize = 3;
+
+/// A value as it is named to a person: of a long list a few, and how many there are.
+fn shortened(value: &Value) -> String {
+    match value {
+        Value::Array(all) if all.len() > MOST_NAMED => {
+            let some: Vec<String> = all.iter().take(MOST_NAMED).map(Value::to_string).collect();
+            format!("[{}, … {} in all]", some.join(", "), all.len())
+        }
+        _ => value.to_string(),
+    }
+}
+
 /// Reads it into a campaign that has not begun.
 pub(super) fn read(campaign: &mut Campaign, path: &Path) -> Result<(), Failure> {
     let text = fs::read_to_string(path).map_err(|error| Failure::at(path, error))?;
@@ -64,8 +78,10 @@ pub(super) fn read(campaign: &mut Campaign, path: &Path) -> Result<(), Failure> 
         let other = others.get(key).unwrap_or(&Value::Null);
         if other != value {
             return Err(Failure::usage(format!(
-                "{}: is of another campaign: its {key} is {other}, and this one's is {value}",
-                path.display()
+                "{}: is of another campaign: its {key} is {}, and this one's is {}",
+                path.display(),
+                shortened(other),
+                shortened(value),
             )));
         }
     }

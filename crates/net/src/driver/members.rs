@@ -34,6 +34,8 @@ pub(crate) enum Told {
 pub(crate) struct Leaving {
     pub(crate) until: Instant,
     replies: Vec<oneshot::Sender<Goodbye>>,
+    /// Whether it has asked its group to be left out, and waits for that.
+    awaits_view: bool,
 }
 
 /// Why a node may not act.
@@ -42,7 +44,7 @@ pub(crate) struct Fence {
     /// A peer that knows.
     by: NodeId,
     pub(crate) why: String,
-    /// Whether another process has its number: then this one never acts again.
+    /// Whether a later process has its number.
     is_replaced: bool,
 }
 
@@ -219,15 +221,13 @@ impl<W: Network> Driver<W> {
         }
     }
 
-    /// Lifts the fence if no peer knows a previous incarnation of ours any more; not if another
-    /// process has our number, whoever remembers that.
+    /// Lifts the fence if no peer knows another process under our number any more: a previous one
+    /// that it remembered, or a later one that has not become a member. Meanwhile this node was
+    /// silent, as if it had stood still, and comes back in the same way.
     pub(crate) fn lift_fence(&mut self) {
-        let is_lifted = |fence: &Fence| !fence.is_replaced;
-        if self.fenced.as_ref().is_some_and(is_lifted)
-            && !self.world.members().any(|member| member.is_remembered)
-        {
+        if self.fenced.is_some() && !self.world.members().any(|member| member.is_remembered) {
             self.fenced = None;
-            tracing::warn!("no peer remembers a previous incarnation of this node any more");
+            tracing::warn!("no peer knows another process under the number of this node any more");
         }
     }
 }
@@ -235,7 +235,8 @@ impl<W: Network> Driver<W> {
 /// Leaving.
 impl<W: Network> Driver<W> {
     /// Lets go what the node has or waits for, and leaves when that is done, or when the time is
-    /// over.
+    /// over. A member of a group leaves when that has a view without it: a request that waits goes
+    /// with the member, and nobody has to find out that it is gone.
     pub(crate) fn on_leave(&mut self, within: Duration, reply: oneshot::Sender<Goodbye>) {
         if let Some(leaving) = &mut self.leaving {
             leaving.replies.push(reply);
@@ -247,17 +248,25 @@ impl<W: Network> Driver<W> {
         }
         self.let_go = self.core.let_go(&mut self.world);
         self.settle();
-        self.leaving = Some(Leaving { until: deadline(within), replies: vec![reply] });
+        let awaits_view =
+            self.config.openness().is_some() && self.core.leave_group(&mut self.world);
+        self.settle();
+        let until = deadline(within);
+        self.leaving = Some(Leaving { until, replies: vec![reply], awaits_view });
     }
 
     /// Leaves for good, if nothing holds it any more.
     pub(crate) fn leave_if_free(&mut self) {
         let Some(leaving) = &self.leaving else { return };
-        let is_free = self.core.stage().is_none_or(|(stage, _)| stage == Stage::Idle);
+        let waits = self.core.stage().is_some_and(|(stage, _)| stage != Stage::Idle);
+        let is_free = match self.core.group_view() {
+            Some(group) => !group.is_in || !leaving.awaits_view,
+            None => !waits,
+        };
         if !is_free && self.acts() && Instant::now() < leaving.until {
             return;
         }
-        if !is_free {
+        if !is_free && waits {
             self.let_go = ReleaseOutcome::Abandoned;
         }
         if let Some(leaving) = self.leaving.take() {

@@ -15,6 +15,7 @@ mod refusals;
 mod returning;
 mod storage;
 mod strangers;
+mod strangers_on_views;
 mod support;
 mod timing;
 mod udp;

@@ -3,6 +3,10 @@
 //! read and is within bounds is handled, as [`Machine`](vorrang_net) would, and no handler may
 //! panic, whatever it makes of it.
 //!
+//! Of a lock on views more is asked, if it is a node without a place in the group that says such
+//! things: no member sends a number that is out of bounds, with which its node would end; no word
+//! makes it say more than a few things to each; and what it keeps does not grow with what it is told.
+//!
 //! `VORRANG_FUZZ_SECONDS=3600 cargo test -p vorrang-net --test net mutated` goes on for that long,
 //! from a seed of its own; `VORRANG_FUZZ_SEED=17` tries that seed alone, at every machine.
 
@@ -26,13 +30,21 @@ use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::{Ordering, Parameter, Setup};
 use vorrang_algorithms::wave::Wave;
 use vorrang_catalogue::{Catalogued, NodeOf, find};
-use vorrang_erased::{AnyNode, AnyTimer, MAX_INTEGER, MessageBounds};
+use vorrang_erased::{AnyMessage, AnyNode, AnyTimer, MAX_INTEGER, MessageBounds};
 use vorrang_net::OpaqueNode;
-use vorrang_protocol::{Data, Effect, Group, NodeId, Outbox, Protocol as _};
+use vorrang_protocol::{Data, Effect, Group, Message as _, NodeId, Outbox, Protocol as _};
 
 const NODES: u32 = 4;
 /// Steps of one run, after which all begin anew.
 const STEPS: u32 = 300;
+/// The same where a stranger speaks.
+const STRANGERS_STEPS: u32 = 3000;
+/// The node that is then none of the group.
+const STRANGER: NodeId = NodeId(NODES - 1);
+/// How many messages a member sends at most when it has heard one of a stranger.
+const MOST_SENT: usize = 3 * NODES as usize;
+/// How long the state of a member is at most, as text.
+const LONGEST_STATE: usize = 30_000;
 /// Runs of each machine, if nothing else is asked for.
 const RUNS: u64 = 60;
 
@@ -103,12 +115,23 @@ struct Network<C: Data, N: Data> {
     /// Sender, receiver and message, also of those that have arrived.
     sent: Vec<(NodeId, NodeId, Vec<u8>)>,
     handled: u64,
+    /// How many messages the last handler has sent.
+    sent_last: usize,
+    /// Whether one was out of bounds.
+    is_unbounded: bool,
 }
 
 impl<C: Data + FromStr, N: Data> Network<C, N> {
     fn new(nodes: Vec<AnyNode<C, N>>) -> Self {
         let timers = vec![Vec::new(); nodes.len()];
-        Self { nodes, timers, sent: Vec::new(), handled: 0 }
+        Self {
+            nodes,
+            timers,
+            sent: Vec::new(),
+            handled: 0,
+            sent_last: 0,
+            is_unbounded: false,
+        }
     }
 
     fn act(
@@ -125,9 +148,12 @@ impl<C: Data + FromStr, N: Data> Network<C, N> {
         act(&mut self.nodes[at.index()], &mut outbox);
         let effects = outbox.take();
         let timers = &mut self.timers[at.index()];
+        self.sent_last = 0;
         for effect in effects {
             match effect {
                 Effect::Send { to, message } => {
+                    self.sent_last += 1;
+                    self.is_unbounded |= !message.is_bounded(BOUNDS);
                     let mut bytes = Vec::new();
                     message.encode(&mut bytes).expect("plain data can be encoded");
                     if to.0 < NODES {
@@ -184,12 +210,77 @@ impl<C: Data + FromStr, N: Data> Network<C, N> {
             }
             _ => {}
         }
-        let bounds = MessageBounds { largest: MAX_INTEGER, nodes: NODES };
-        let read = self.nodes[to.index()].decode(&bytes).filter(|it| it.is_bounded(bounds));
+        let read = self.nodes[to.index()].decode(&bytes).filter(|it| it.is_bounded(BOUNDS));
         // Over a network no message comes from the node itself.
         if let Some(message) = read.filter(|_| from != to) {
             self.handled += 1;
             self.act(dice, to, |node, fx| node.on_message(from, message, fx));
+        }
+    }
+}
+
+/// What a message may say at most.
+const BOUNDS: MessageBounds = MessageBounds { largest: MAX_INTEGER, nodes: NODES };
+
+/// With a stranger.
+impl<C: Data + FromStr, N: Data> Network<C, N> {
+    /// Something happens in the group, or the stranger says something that somebody has said in it,
+    /// with a few things changed; but it does not ask to be let in.
+    fn step_with_stranger(&mut self, dice: &mut Dice) -> Result<(), String> {
+        let is_member = |node: NodeId| node != STRANGER;
+        if dice.below(2) == 0 {
+            if !self.sent.is_empty() && dice.below(2) == 0 {
+                let (from, to, bytes) = self.sent.remove(0);
+                let message = self.nodes[to.index()].decode(&bytes).expect("it was written here");
+                if is_member(to) {
+                    self.act(dice, to, |node, fx| node.on_message(from, message, fx));
+                }
+                return Ok(());
+            }
+            let at = NodeId(dice.below(NODES as usize - 1) as u32);
+            let timers = &mut self.timers[at.index()];
+            if !timers.is_empty() && dice.below(4) > 0 {
+                let timer = timers.swap_remove(dice.below(timers.len()));
+                self.act(dice, at, |node, fx| node.on_timer(timer, fx));
+            } else if let Ok(command) = COMMANDS[dice.below(2)].parse() {
+                self.act(dice, at, |node, fx| {
+                    // At the wrong moment it is refused.
+                    let _ = node.on_command(command, fx);
+                });
+            }
+            return Ok(());
+        }
+        if self.sent.is_empty() {
+            return Ok(());
+        }
+        let (_, to, mut bytes) = self.sent[dice.below(self.sent.len())].clone();
+        let other = self.sent[dice.below(self.sent.len())].2.clone();
+        for _ in 0..=dice.below(3) {
+            dice.mutate(&mut bytes, &other);
+        }
+        let read = self.nodes[to.index()].decode(&bytes).filter(|it| it.is_bounded(BOUNDS));
+        let says = |message: &AnyMessage| is_member(to) && !message.is_status();
+        let Some(message) = read.filter(says) else { return Ok(()) };
+        self.handled += 1;
+        let words = message.to_string();
+        self.act(dice, to, |node, fx| node.on_message(STRANGER, message, fx));
+        match self.sent_last {
+            sent if sent > MOST_SENT => Err(format!("sends {sent} messages because of {words}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// What is wrong with the members after all.
+    fn verdict(&self) -> Result<(), String> {
+        if self.is_unbounded {
+            return Err("sends a number that is out of bounds".to_owned());
+        }
+        let lengths = self.nodes[..STRANGER.index()].iter().map(|it| it.state().to_string().len());
+        match lengths.max() {
+            Some(longest) if longest > LONGEST_STATE => {
+                Err(format!("keeps what it is told: its state has {longest} bytes"))
+            }
+            Some(_) | None => Ok(()),
         }
     }
 }
@@ -247,6 +338,33 @@ impl Outcome {
         if ran.is_err() {
             self.panics.push(format!("{name} panics with VORRANG_FUZZ_SEED={seed}"));
         }
+    }
+
+    /// The same, and it is a stranger that says such things.
+    fn attack_as_stranger<C: Data + FromStr, N: Data>(
+        &mut self,
+        name: &str,
+        seed: u64,
+        nodes: impl Fn() -> Vec<AnyNode<C, N>>,
+    ) {
+        let mut dice = Dice(seed);
+        let mut network = Network::new(nodes());
+        let ran = catch_unwind(AssertUnwindSafe(|| {
+            for at in (0..STRANGER.0).map(NodeId) {
+                network.act(&mut dice, at, |node, fx| node.on_start(fx));
+            }
+            for _ in 0..STRANGERS_STEPS {
+                network.step_with_stranger(&mut dice)?;
+            }
+            network.verdict()
+        }));
+        self.handled += network.handled;
+        let what = match ran {
+            Ok(Ok(())) => return,
+            Ok(Err(what)) => what,
+            Err(_) => "panics".to_owned(),
+        };
+        self.panics.push(format!("{name}, told by a stranger: {what} (VORRANG_FUZZ_SEED={seed})"));
     }
 
     /// Tries all algorithms of a problem.
@@ -307,12 +425,38 @@ impl Outcome {
                 });
             }
         }
+        self.attack_as_strangers(seed);
         let founding = Founding { view: 1, founders: vec![NodeId(0)], patience: 0 };
         let setup = Setup::new(Group::of(NODES));
         self.attack("virtual-synchrony without data", seed, || {
             let node = |id| AnyNode::new(open(NodeId(id), &setup, (0, Some(founding.clone()))));
             (0..NODES).map(node).collect()
         });
+    }
+
+    /// Tries groups of all nodes but the last.
+    fn attack_as_strangers(&mut self, seed: u64) {
+        let entry = find::<Mutex>("ricart-agrawala", None).expect("it is in the catalogue");
+        let setup = Setup::new(Group::of(NODES));
+        let founders: Vec<NodeId> = (0..STRANGER.0).map(NodeId).collect();
+        let founding = Founding { view: 1, founders, patience: 0 };
+        let lease = seed.is_multiple_of(2).then(|| Lease::new(Duration::from_millis(20), 0));
+        for (kind, make) in
+            [("without data", forgetful as fn(_) -> _), ("with data", remembering)]
+        {
+            self.attack_as_stranger(&format!("ricart-agrawala on views {kind}"), seed, || {
+                let node = |id| {
+                    let factory = NodeFactory::<OpaqueNode<_, _>>::new(move |me, group: Group| {
+                        let setup = entry.card.setup(group);
+                        let node: NodeOf<Mutex> = entry.recipe.nodes(&setup).expect("it fits")(me);
+                        OpaqueNode::new(node, group.size())
+                    });
+                    let (founding, id) = (founding.clone(), NodeId(id));
+                    AnyNode::new(make(Made { id, setup: &setup, founding, factory, lease }))
+                };
+                (0..NODES).map(node).collect()
+            });
+        }
     }
 
     fn attack_everything(&mut self, seed: u64) {

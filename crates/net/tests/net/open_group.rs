@@ -392,6 +392,23 @@ async fn a_stranger_that_names_many_addresses_does_not_fill_the_group() {
     assert!((2..ROOM as u32).contains(&place.id.0), "{place:?}");
 }
 
+/// The clock of its machine was set back while no process of it was there.
+#[tokio::test]
+async fn whoever_begins_earlier_than_the_last_one_is_told_of_its_clock() {
+    let mut zero = start(0, &[], Generation::now()).await;
+    let early = Generation::now();
+    let mut one = start(1, &[(0, &zero.address)], Generation::now()).await;
+    zero.met(1).await;
+    one.met(0).await;
+    one.node.kill().await;
+    zero.until("a loss", |event| matches!(event, Event::Lost { .. })).await;
+    let mut earlier = start(1, &[(0, &zero.address)], early).await;
+    let told = earlier.until("a refusal", |it| matches!(it, Event::Replaced { .. })).await;
+    let told = told.to_string();
+    assert!(told.contains("this clock was set back since"), "{told}");
+    assert!(told.contains("tokens may be smaller than before"), "{told}");
+}
+
 #[tokio::test]
 async fn a_life_that_cannot_have_begun_and_a_fixed_group_are_refused() {
     let mut zero = start(0, &[], Generation::now()).await;

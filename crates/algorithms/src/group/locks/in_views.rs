@@ -8,10 +8,10 @@ use core::hash::Hash;
 
 use serde::{Deserializer, Serializer};
 use vorrang_protocol::{
-    Data, Effects, GroupHealth, GroupView, Never, NodeId, NodeState, Protocol, Refused, SortedMap,
-    StateValue,
+    Data, Effects, GroupHealth, GroupView, Never, NodeId, NodeState, Protocol, Refused,
 };
 
+use super::early::{Early, Said};
 use super::effects::{Hands, OfView, ViewLayerEffects};
 use super::lease::{Lease, LeaseState};
 use super::message::{Message, Timer, Word};
@@ -141,12 +141,16 @@ pub struct InViews<A: Inner> {
     /// The view, if there is one and it has not been told to end.
     pub(in crate::group) current: Option<Current>,
     pub(in crate::group) inner: A,
-    /// Messages of views that it does not know yet, by view, in the order of arrival.
-    early: SortedMap<u64, Vec<Heard<A::Message>>>,
+    /// What was said in views that it does not know yet.
+    early: Early<A::Message>,
 }
 
-/// A message and its sender.
-type Heard<M> = (NodeId, Word<M>);
+/// By how much the clock of another member of the view may be ahead of that of this one, which has
+/// not heard of so many entries. All begin a view at the same count.
+const LEAP: u64 = 1 << 40;
+/// The largest count that a view begins with. More entries nobody can have counted, and as many
+/// again can be.
+const LATEST: u64 = 1 << 55;
 
 /// A view that lasts.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -168,7 +172,7 @@ impl<A: Inner> InViews<A> {
             clock: Clock::default(),
             current: None,
             inner,
-            early: SortedMap::new(),
+            early: Early::new(),
         }
     }
 
@@ -265,8 +269,12 @@ impl<A: Inner> InViews<A> {
 
     fn begin<E: Effects<Self>>(&mut self, install: &Install<Never, A::Report>, fx: &mut E) {
         let view = install.view.id;
-        for info in &install.infos {
-            self.clock.witness(info.info.clock());
+        for clock in install.infos.iter().map(|it| it.info.clock()).filter(|it| *it <= LATEST) {
+            self.clock.witness(clock);
+        }
+        let (early, is_all) = self.early.take(&install.view);
+        for said in &early {
+            self.witness(said.clock);
         }
         let was_early = install.infos.iter().any(|it| it.info.is_early());
         let is_early = self.lease.is_some() && (was_early || !install.gone.is_empty());
@@ -276,17 +284,29 @@ impl<A: Inner> InViews<A> {
         }
         self.wait_for_the_left_behind(fx);
         self.within(fx, |inner, hands| inner.begin(install, hands));
-        self.early = self.early.split_off(&view);
-        for (from, word) in self.early.remove(&view).unwrap_or_default() {
-            self.on_word(from, word, fx);
+        if !is_all {
+            return self.ask_below(Ask::Renew, fx);
+        }
+        for said in early {
+            self.on_word(said, fx);
         }
     }
 
-    /// Something of the view that this node is in.
-    fn on_word(&mut self, from: NodeId, word: Word<A::Message>, fx: &mut impl Effects<Self>) {
-        if self.current.is_some() {
+    /// Something of the view that this node is in, by one of its members.
+    fn on_word(&mut self, said: Said<A::Message>, fx: &mut impl Effects<Self>) {
+        let Said { from, clock, word } = said;
+        if self.current.is_some() && self.witness(clock) {
             self.within(fx, |inner, hands| inner.on_word(from, word, hands));
         }
+    }
+
+    /// The clock of a member of the view, if it can be.
+    fn witness(&mut self, clock: u64) -> bool {
+        let is_plausible = clock.saturating_sub(self.clock.now()) <= LEAP;
+        if is_plausible {
+            self.clock.witness(clock);
+        }
+        is_plausible
     }
 
     /// Lets in who may enter by now.
@@ -298,9 +318,6 @@ impl<A: Inner> InViews<A> {
 
     /// The member as it is shown, under what is inside.
     pub(super) fn shown(&self) -> NodeState {
-        let early = self.early.iter().flat_map(|(&view, heard)| {
-            heard.iter().map(move |(from, word)| (view, *from, StateValue::shown(word)))
-        });
         let state = NodeState::new().with("entries", self.clock.now());
         let state = match self.current {
             None => state,
@@ -312,7 +329,7 @@ impl<A: Inner> InViews<A> {
             None => state,
             Some(_) => state.with("lease", self.tenure.state()),
         };
-        state.with("early locks", StateValue::list(early))
+        state.with("early locks", self.early.shown())
     }
 }
 
@@ -370,14 +387,12 @@ impl<A: Inner> Protocol for InViews<A> {
                 }
             }
             Message::Within { view, clock, word } => {
-                let now = self.view();
-                if view > now {
-                    self.early.get_or_default(view).push((from, word));
-                    // It is in no entry before that view begins.
-                    self.clock.witness(clock);
-                } else if self.is_current(view) {
-                    self.clock.witness(clock);
-                    self.on_word(from, word, fx);
+                let said = Said { from, clock, word };
+                if view > self.view() {
+                    self.early.keep(view, said, self.views.room_for(from));
+                } else if self.is_current(view) && self.views.view().incarnation_of(from).is_some()
+                {
+                    self.on_word(said, fx);
                 }
             }
         }
@@ -406,6 +421,12 @@ impl<A: Inner> Protocol for InViews<A> {
             // One that had left for good, and was started again; others want to be in already.
             let _ = views.on_command(Input::Ask(Ask::Join), beneath);
         });
+    }
+
+    fn on_leave(&mut self, fx: &mut impl Effects<Self>) -> bool {
+        self.ask_below(Ask::Leave, fx);
+        // A view has one member at least, so the last one goes without another.
+        self.views.is_inside() && self.views.view().members.len() > 1
     }
 
     /// What is inside (which numbers nodes as `members` does, from 0), the lease, and the views

@@ -245,7 +245,7 @@ mod tests {
     use crate::group::locks::seat::Application;
     use crate::group::locks::{Locks, NodeFactory};
     use crate::mutex::ricart_agrawala::RicartAgrawala;
-    use crate::mutex::{Claim, Command};
+    use crate::mutex::{Claim, Command, FencingToken, Notice};
 
     type Node = Locks<RicartAgrawala>;
 
@@ -322,6 +322,100 @@ mod tests {
         stage.deliver(|from, to, _| from + to == 2);
         assert!(stage.nodes[0].tenure.answered.contains(NodeId(2)), "2 has not voted");
         assert_eq!(stage.nodes[0].tenure.valid, valid, "no other lease");
+    }
+
+    /// Node 0 asks and enters, with nodes below this number. Its token.
+    fn token_of(stage: &mut Stage, below: u32) -> FencingToken {
+        let mut token = None;
+        // The leases of those that were left behind are over.
+        let view = stage.nodes[0].view();
+        stage.happens(NodeId(0), |node, fx| node.on_timer(Timer::Over(view), fx));
+        let acquire = Input::Ask(Command::Acquire(Claim::Exclusive));
+        stage.command(0, acquire);
+        while !stage.flight.is_empty() {
+            let (from, to, message) = stage.flight.remove(0);
+            if from.0.max(to.0) >= below {
+                continue;
+            }
+            let mut fx = Outbox::default();
+            stage.nodes[to.index()].on_message(from, message, &mut fx);
+            for effect in fx.take() {
+                match effect {
+                    Effect::Send { to: next, message } => stage.flight.push((to, next, message)),
+                    Effect::Notify(Notice::EnteredAs(it)) if to == NodeId(0) => token = Some(it),
+                    _ => {}
+                }
+            }
+        }
+        token.expect("it enters")
+    }
+
+    /// A word with a clock, said to node 0 in this view.
+    fn said(stage: &mut Stage, from: u32, view: u64, clock: u64) {
+        let message = Message::Within { view, clock, word: Word::Left };
+        stage.happens(NodeId(0), |node, fx| node.on_message(NodeId(from), message, fx));
+    }
+
+    #[test]
+    fn of_a_clock_only_members_are_believed_and_no_leap() {
+        for (from, view, clock, counts) in [
+            (3, 1, 1000, false),
+            (3, 2, (1 << 56) - 1, false),
+            (3, (1 << 56) - 1, (1 << 56) - 1, false),
+            (1, 1, (1 << 56) - 1, false),
+            (1, 2, (1 << 56) - 1, false),
+            (1, 1, 1000, true),
+        ] {
+            let mut stage = Stage::new();
+            said(&mut stage, from, view, clock);
+            let token = token_of(&mut stage, 3);
+            let expected = if counts { clock + 1 } else { 1 };
+            assert_eq!(token.clock, expected, "node {from} in view {view} says {clock}");
+        }
+    }
+
+    #[test]
+    fn what_was_said_before_a_view_begins_counts_when_it_has_begun_if_it_can_be() {
+        for (from, clock, expected) in [(1, 1000, 1001), (1, 1 << 55, 1), (3, 1000, 1)] {
+            let mut stage = Stage::new();
+            said(&mut stage, from, 2, clock);
+            assert_eq!(stage.nodes[0].clock.now(), 0);
+            stage.command(0, Input::Suspect(NodeId(2)));
+            stage.deliver(|from, to, _| from + to == 1);
+            assert_eq!(stage.nodes[0].view(), 2);
+            assert_eq!(token_of(&mut stage, 2).clock, expected, "{from} {clock}");
+        }
+    }
+
+    /// More is said early than is kept: it begins the view, and asks for another at once.
+    #[test]
+    fn whoever_has_missed_something_of_a_view_asks_for_another() {
+        let mut stage = Stage::new();
+        for _ in 0..1 << 13 {
+            said(&mut stage, 1, 2, 0);
+        }
+        stage.command(0, Input::Suspect(NodeId(2)));
+        stage.deliver(|from, to, _| from + to == 1);
+        assert_eq!(stage.nodes[0].view(), 3);
+        assert_eq!(token_of(&mut stage, 2).view, 3);
+    }
+
+    #[test]
+    fn whoever_leaves_is_out_at_once_and_nobody_waits_for_its_lease() {
+        let mut stage = Stage::new();
+        stage.command(1, Input::Ask(Command::Acquire(Claim::Exclusive)));
+        stage.flight.clear();
+        let mut asks = false;
+        stage.happens(NodeId(1), |node, fx| asks = node.on_leave(fx));
+        assert!(asks, "it waits for the next view");
+        stage.deliver(|_, _, _| true);
+        let views = stage.nodes.iter().map(|node| (node.view(), node.views.is_inside()));
+        assert_eq!(views.collect::<Vec<_>>(), [(2, true), (2, false), (2, true)]);
+        assert!(!stage.nodes[0].current.unwrap().is_early, "nobody was left behind");
+        stage.happens(NodeId(0), |node, fx| asks = node.on_leave(fx));
+        stage.deliver(|_, _, _| true);
+        stage.happens(NodeId(2), |node, fx| asks = node.on_leave(fx));
+        assert!(!asks, "the last one waits for nobody");
     }
 
     #[test]

@@ -62,6 +62,7 @@
 //! that are made should have [channels](crate::layer::Reliable) of their own. An algorithm whose
 //! last node [only serves](crate::mutex::card::Terms) must let it compete.
 
+mod early;
 mod effects;
 pub mod flaws;
 mod forgetful;
