@@ -368,8 +368,7 @@ mod tests {
         for (refusal, from_us, from_them) in cases {
             assert_eq!(refusal.sentence(Refuser::Us), *from_us);
             assert_eq!(refusal.sentence(Refuser::Them), *from_them);
-            let is_final =
-                matches!(refusal, Refusal::Left | Refusal::GivenUp | Refusal::Copied);
+            let is_final = matches!(refusal, Refusal::Left | Refusal::GivenUp | Refusal::Copied);
             assert_eq!(refusal.is_final(), is_final, "{refusal:?}");
         }
     }

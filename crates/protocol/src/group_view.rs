@@ -161,7 +161,13 @@ mod tests {
     #[test]
     fn a_group_without_a_majority_says_who_is_missing_and_what_to_do() {
         let set = |ids: &[u32]| ids.iter().copied().map(NodeId).collect::<NodeSet>();
-        let of = GroupView { view: 7, founded: 1, is_in: true, members: set(&[0, 2]), lives: Vec::new() };
+        let of = GroupView {
+            view: 7,
+            founded: 1,
+            is_in: true,
+            members: set(&[0, 2]),
+            lives: Vec::new(),
+        };
         let well = GroupHealth {
             suspected: NodeSet::EMPTY,
             apart: NodeSet::EMPTY,
