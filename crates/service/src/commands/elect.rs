@@ -19,8 +19,8 @@ use crate::failure::Failure;
 /// at risk the command is ended as with 'vorrang lock', before anybody else leads, and this
 /// candidate stands again, unless --once is given.
 ///
-/// The variable VORRANG_ELECTION has the name and VORRANG_TOKEN the fencing token. With --observe
-/// nothing is run: a line is printed for each leader.
+/// The variable `VORRANG_ELECTION` has the name and `VORRANG_TOKEN` the fencing token. With
+/// --observe nothing is run: a line is printed for each leader.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = format!("Examples:\n  vorrang elect scheduler -- ./scheduler\n  \
     vorrang elect --value 10.0.0.1:8080 api -- ./serve.sh\n  \

@@ -55,7 +55,7 @@ pub(crate) struct Fence {
     conflict_exit_code: u8,
     /// The file that keeps the newest token; made if it is missing
     file: PathBuf,
-    /// The token: 32 hexadecimal digits, as `vorrang lock` has them in VORRANG_TOKEN
+    /// The token: 32 hexadecimal digits, as `vorrang lock` has them in `VORRANG_TOKEN`
     token: String,
     /// The command and its arguments
     #[arg(required = true, value_name = "COMMAND", trailing_var_arg = true)]

@@ -151,18 +151,17 @@ impl Remote {
 
     async fn line(&self, stream: &mut Option<HoldStream>) -> Result<HoldEvent, ClientError> {
         loop {
-            match stream {
-                Some(open) => match open.next().await {
+            if let Some(open) = stream {
+                match open.next().await {
                     Ok(Some(event)) => return Ok(event),
                     Ok(None) | Err(_) => *stream = None,
-                },
-                None => {
-                    sleep(TRIED_AGAIN_AFTER).await;
-                    match self.client.hold(&self.id, &self.request).await {
-                        Ok(again) => *stream = Some(again),
-                        Err(why) if why.code().is_some() => return Err(why),
-                        Err(_) => {}
-                    }
+                }
+            } else {
+                sleep(TRIED_AGAIN_AFTER).await;
+                match self.client.hold(&self.id, &self.request).await {
+                    Ok(again) => *stream = Some(again),
+                    Err(why) if why.code().is_some() => return Err(why),
+                    Err(_) => {}
                 }
             }
         }

@@ -130,7 +130,8 @@ pub(crate) fn label(command: Option<&[OsString]>) -> String {
     let label = format!("{host}:{} {words}", std::process::id());
     let mut label = vorrang_terminal::harmless(label.trim_end());
     if label.len() > LONGEST_LABEL {
-        let end = label.floor_char_boundary(LONGEST_LABEL - '…'.len_utf8());
+        let most = LONGEST_LABEL - '…'.len_utf8();
+        let end = (0..=most).rev().find(|&it| label.is_char_boundary(it)).unwrap_or(0);
         label.truncate(end);
         label.push('…');
     }

@@ -18,9 +18,9 @@ use crate::failure::Failure;
 /// killed, too. SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGTSTP and SIGCONT are handed
 /// on to the command's process group.
 ///
-/// The command finds the name in the variable VORRANG_LOCK (one a line if it is nested) and the
-/// fencing token in VORRANG_TOKEN: 32 hexadecimal digits, larger than that of every earlier holder.
-/// Have the resource refuse older ones: see 'vorrang fence --help'.
+/// The command finds the name in the variable `VORRANG_LOCK` (one a line if it is nested) and the
+/// fencing token in `VORRANG_TOKEN`: 32 hexadecimal digits, larger than that of every earlier
+/// holder. Have the resource refuse older ones: see 'vorrang fence --help'.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = format!("{EXAMPLES}\n\n{EXIT_CODES}"))]
 pub(crate) struct Lock {

@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// says something else meanwhile is refused with both figures.
 ///
 /// Everything else is as with 'vorrang lock': the command's end if the permit is at risk, signals,
-/// process group. The variable VORRANG_SEMAPHORE has the name and VORRANG_TOKEN a token. Tokens of
+/// process group. The variable `VORRANG_SEMAPHORE` has the name and `VORRANG_TOKEN` a token. Tokens of
 /// permits that are held at the same time say nothing of each other; of two memberships the later
 /// one has the larger tokens.
 #[derive(Clone, Debug, clap::Args)]
