@@ -15,9 +15,9 @@ use crate::failure::Failure;
 /// says something else meanwhile is refused with both figures.
 ///
 /// Everything else is as with 'vorrang lock': the command's end if the permit is at risk, signals,
-/// process group. The variable `VORRANG_SEMAPHORE` has the name and `VORRANG_TOKEN` a token. Tokens of
-/// permits that are held at the same time say nothing of each other; of two memberships the later
-/// one has the larger tokens.
+/// process group. The variable `VORRANG_SEMAPHORE` has the name and `VORRANG_TOKEN` a token. Tokens
+/// of permits that are held at the same time say nothing of each other; of two memberships the
+/// later one has the larger tokens.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = format!("Examples:\n  vorrang semaphore --permits 3 builds -- make\n  \
     vorrang semaphore -p 10 -w 5s api -- curl https://example.org/report\n\n{EXIT_CODES}"))]

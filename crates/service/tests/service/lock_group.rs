@@ -57,7 +57,7 @@ impl Contended {
         let waiter = at(&members[1], &["lock", "-v", "x", "--", "sh", "-c", &script]);
         let waiter = Running::start(&mut { waiter });
         wait_for("it waits", || (members[1].holds("waiting") == 1).then_some(()));
-        Self { folder, members, holder, group, waiter }
+        Self { members, holder, group, waiter, folder }
     }
 
     /// The next one has begun after the last beat; the exit code of the one before.
@@ -288,22 +288,22 @@ fn another_leads_when_the_leader_is_gone_and_who_looks_on_is_told() {
     let seen = folder.file("seen");
     let file = fs::File::create(&seen).unwrap();
     let mut observer = at(&members[2], &["elect", "--observe", "x"]).stdout(file).spawn().unwrap();
-    let sees = |value: &str| {
+    let is_told = |value: &str| {
         wait_for(value, || {
             let text = fs::read_to_string(&seen).ok()?;
             text.lines().last()?.ends_with(value).then_some(())
         });
     };
-    sees("value 0");
+    is_told("value 0");
     members[0].signal(Signal::KILL);
     led(2);
     assert_eq!(fs::read_to_string(&log).unwrap(), "0\n1\n");
-    sees("value 1");
+    is_told("value 1");
     // It leads no more, and stands again: at a daemon that is gone.
     assert_eq!(first.code().0, 69);
     second.signal(Signal::TERM);
     assert_eq!(second.code().0, 128 + 15);
-    sees("nobody leads");
+    is_told("nobody leads");
     observer.kill().unwrap();
     observer.wait().unwrap();
 }
