@@ -301,6 +301,9 @@ pub struct Hold {
     pub label: Option<String>,
     /// Who its client is: `uid 1000` on the Unix socket, the name of its certificate over TLS.
     pub client: String,
+    /// How it has ended, if it is over: the last line that its client was sent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<HoldEvent>,
 }
 
 /// The answer to `GET /v1/locks`.

@@ -88,7 +88,7 @@ fn watch() -> Verdict {
             return Verdict::Kill;
         }
         let sleep = lines.deadline_ns.map(|deadline| (deadline - now).min(LONGEST_SLEEP_NS));
-        let sleep = sleep.map(|ns| Timespec { tv_sec: 0, tv_nsec: ns.cast_signed() as _ });
+        let sleep = sleep.map(|ns| Timespec { tv_sec: 0, tv_nsec: ns.cast_signed() });
         let input = stdin();
         match poll(&mut [PollFd::new(&input, PollFlags::IN)], sleep.as_ref()) {
             Ok(0) | Err(rustix::io::Errno::INTR) => continue,

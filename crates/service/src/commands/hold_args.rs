@@ -131,7 +131,7 @@ pub(crate) fn label(command: Option<&[OsString]>) -> String {
     let mut label = vorrang_terminal::harmless(label.trim_end());
     if label.len() > LONGEST_LABEL {
         let most = LONGEST_LABEL - '…'.len_utf8();
-        let end = (0..=most).rev().find(|&end| label.is_char_boundary(end)).unwrap_or_default();
+        let end = (0..=most).rev().find(|&it| label.is_char_boundary(it)).unwrap_or(0);
         label.truncate(end);
         label.push('…');
     }

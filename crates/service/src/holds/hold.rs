@@ -166,13 +166,26 @@ impl Hold {
     /// As a list shows it.
     pub(crate) fn shown(&self, member: &str) -> api::Hold {
         let HoldRequest { kind, name, permits, value, within_ms: _, label } = self.request.clone();
-        let (state, since, token) = match &*self.status.borrow() {
-            Status::Waiting => (HoldState::Waiting, self.asked, None),
-            Status::Held(held) => (held.state(), held.since, Some(held.token.to_string())),
-            Status::Over(_) => (HoldState::Over, self.asked, None),
+        let (state, since, token, ended) = match &*self.status.borrow() {
+            Status::Waiting => (HoldState::Waiting, self.asked, None, None),
+            Status::Held(held) => (held.state(), held.since, Some(held.token.to_string()), None),
+            Status::Over(last) => (HoldState::Over, self.asked, None, Some(last.clone())),
         };
         let (id, client, member) = (self.id.clone(), self.owner.to_string(), member.to_owned());
-        api::Hold { member, id, kind, name, permits, value, state, since, token, label, client }
+        api::Hold {
+            member,
+            id,
+            kind,
+            name,
+            permits,
+            value,
+            state,
+            since,
+            token,
+            label,
+            client,
+            ended,
+        }
     }
 }
 

@@ -186,6 +186,7 @@ mod tests {
             token: Some("0".repeat(32)),
             label: Some("l".to_owned()),
             client: "uid 1".to_owned(),
+            ended: Some(HoldEvent::Released),
         }
     }
 

@@ -1,18 +1,31 @@
-//! The page for people at `/`.
+//! The page for people at `/`: one file that asks nobody but this daemon, and changes nothing.
+
+use hyper::header::{self, HeaderValue};
 
 use super::answer::{Answer, text};
+use crate::client::new_id;
 
-const PAGE: &str = "<!doctype html>
-<html lang=\"en\">
-<meta charset=\"utf-8\">
-<title>Vorrang</title>
-<h1>Vorrang</h1>
-<p>A member of a group.
-Its <a href=\"/v1/members\">members</a>, its <a href=\"/v1/locks\">locks</a>,
-its <a href=\"/metrics\">metrics</a>, and <a href=\"/v1/openapi.json\">what else can be asked</a>.
-</html>
-";
+const PAGE: &str = include_str!("page.html");
+
+/// What stands in the page where a nonce is to be.
+const NONCE: &str = "NONCE";
+
+/// Only the script and the style of the page itself count, and they have no way to make elements
+/// of what the daemon says.
+fn policy(nonce: &str) -> String {
+    format!(
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; \
+         connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; \
+         frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+}
 
 pub(super) fn page() -> Answer {
-    text("text/html; charset=utf-8", PAGE)
+    let nonce = new_id();
+    let mut answer = text("text/html; charset=utf-8", PAGE.replace(NONCE, &nonce));
+    let headers = answer.headers_mut();
+    let policy = HeaderValue::from_str(&policy(&nonce)).expect("it has no other characters");
+    headers.insert(header::CONTENT_SECURITY_POLICY, policy);
+    headers.insert(header::REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    answer
 }

@@ -19,9 +19,8 @@ fn now_ns() -> u64 {
 }
 
 /// So far in the future that a busy machine gets there in time.
-#[expect(clippy::unnecessary_wraps, reason = "of a deadline that there may not be")]
-fn in_seconds(seconds: u64) -> Option<u64> {
-    Some(now_ns() + seconds * 1_000_000_000)
+fn in_seconds(seconds: u64) -> u64 {
+    now_ns() + seconds * 1_000_000_000
 }
 
 /// Writes down what signals it gets, and goes on; and starts a process that does nothing of that.
@@ -52,11 +51,11 @@ fn was_asked_to_end(log: &Path) {
 #[test]
 fn at_risk_it_is_asked_to_end_and_killed_before_the_deadline() {
     let (daemon, folder) = (ScriptedDaemon::start(), Folder::new("risk"));
-    let (mut running, grandchild) = start(&daemon, &folder, in_seconds(600));
+    let (mut running, grandchild) = start(&daemon, &folder, Some(in_seconds(600)));
     let deadline = in_seconds(5);
     daemon.says(&json!({ "event": "at-risk", "deadline_boottime_ns": deadline }));
     wait_for("it is asked to end", || fs::read_to_string(folder.file("log")).ok());
-    if now_ns() < deadline.unwrap() - 1_000_000_000 {
+    if now_ns() < deadline - 1_000_000_000 {
         assert!(process(grandchild).is_none(), "it has not caught the signal");
         assert!(!running.has_ended(), "it goes on, as it may until the deadline");
     }
@@ -72,7 +71,7 @@ fn whoever_ends_in_time_gives_back_and_says_that_it_was_ended() {
     let daemon = ScriptedDaemon::start();
     let args = ["lock", "--socket", &daemon.socket(), "x", "--", "sleep", "600"];
     let running = Running::start(&mut vorrang(&args));
-    daemon.grants_until(in_seconds(600));
+    daemon.grants_until(Some(in_seconds(600)));
     daemon.knows_process();
     daemon.says(&json!({ "event": "at-risk", "deadline_boottime_ns": null }));
     daemon.says(&json!({ "event": "safe" }));
@@ -87,7 +86,7 @@ fn one_that_is_stopped_is_continued_to_end() {
     let script = format!("trap 'echo TERM > {}; exit' TERM; kill -STOP $$", folder.path("log"));
     let args = ["lock", "--socket", &daemon.socket(), "x", "--", "sh", "-c", &script];
     let running = Running::start(&mut vorrang(&args));
-    daemon.grants_until(in_seconds(600));
+    daemon.grants_until(Some(in_seconds(600)));
     let group = daemon.knows_process();
     wait_for("it stops itself", || {
         let command = fs::read_to_string(format!("/proc/{group}/cmdline")).ok()?;
@@ -102,7 +101,7 @@ fn one_that_is_stopped_is_continued_to_end() {
 #[test]
 fn without_news_it_is_killed_at_the_deadline_and_not_before() {
     let (daemon, folder) = (ScriptedDaemon::start(), Folder::new("news"));
-    let (running, _) = start(&daemon, &folder, in_seconds(2));
+    let (running, _) = start(&daemon, &folder, Some(in_seconds(2)));
     let later = in_seconds(6);
     daemon.says(&json!({ "event": "alive", "deadline_boottime_ns": later }));
     let group = daemon.knows_process();
@@ -110,14 +109,14 @@ fn without_news_it_is_killed_at_the_deadline_and_not_before() {
     let ended = now_ns();
     assert!(code == 75 && err.contains("its lease was not renewed"), "{code} {err}");
     assert!(!is_alive(group));
-    assert!(ended > later.unwrap() - 100_000_000, "the deadline has moved");
+    assert!(ended > later - 100_000_000, "the deadline has moved");
     assert!(!folder.file("log").exists(), "there is no time to ask");
 }
 
 #[test]
 fn what_is_lost_is_killed_at_once() {
     let (daemon, folder) = (ScriptedDaemon::start(), Folder::new("lost"));
-    let (running, grandchild) = start(&daemon, &folder, in_seconds(600));
+    let (running, grandchild) = start(&daemon, &folder, Some(in_seconds(600)));
     let lost = json!({ "event": "lost", "why": "evicted", "sentence": "the group has gone on" });
     daemon.says_at_last(&lost);
     let (code, _, err) = running.code();
@@ -130,7 +129,7 @@ fn what_is_lost_is_killed_at_once() {
 #[test]
 fn a_daemon_that_is_gone_renews_nothing() {
     let (daemon, folder) = (ScriptedDaemon::start(), Folder::new("gone"));
-    let (running, grandchild) = start(&daemon, &folder, in_seconds(4));
+    let (running, grandchild) = start(&daemon, &folder, Some(in_seconds(4)));
     daemon.hangs_up();
     let (code, _, err) = running.code();
     assert!(code == 75 && err.contains("broke"), "{code} {err}");
@@ -250,7 +249,7 @@ fn over_tcp_a_client_that_stands_still_loses_its_command_in_time() {
 #[test]
 fn a_client_that_stands_still_here_is_left_to_the_daemon() {
     let (daemon, folder) = (ScriptedDaemon::start(), Folder::new("here"));
-    let (running, grandchild) = start(&daemon, &folder, in_seconds(1));
+    let (running, grandchild) = start(&daemon, &folder, Some(in_seconds(1)));
     running.signal(Signal::STOP);
     std::thread::sleep(Duration::from_secs(2));
     assert!(process(grandchild).is_some(), "the daemon renews its lease");

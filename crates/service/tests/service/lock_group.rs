@@ -288,22 +288,22 @@ fn another_leads_when_the_leader_is_gone_and_who_looks_on_is_told() {
     let seen = folder.file("seen");
     let file = fs::File::create(&seen).unwrap();
     let mut observer = at(&members[2], &["elect", "--observe", "x"]).stdout(file).spawn().unwrap();
-    let shows = |value: &str| {
+    let is_told = |value: &str| {
         wait_for(value, || {
             let text = fs::read_to_string(&seen).ok()?;
             text.lines().last()?.ends_with(value).then_some(())
         });
     };
-    shows("value 0");
+    is_told("value 0");
     members[0].signal(Signal::KILL);
     led(2);
     assert_eq!(fs::read_to_string(&log).unwrap(), "0\n1\n");
-    shows("value 1");
+    is_told("value 1");
     // It leads no more, and stands again: at a daemon that is gone.
     assert_eq!(first.code().0, 69);
     second.signal(Signal::TERM);
     assert_eq!(second.code().0, 128 + 15);
-    shows("nobody leads");
+    is_told("nobody leads");
     observer.kill().unwrap();
     observer.wait().unwrap();
 }

@@ -89,9 +89,7 @@ impl Terminal {
             let left = PATIENCE.checked_sub(start.elapsed()).unwrap_or_default();
             match self.screen.recv_timeout(left) {
                 Ok(more) => self.bytes.extend(more),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                    panic!("'{words}' is not to be seen, but:\n{text}")
-                }
+                Err(why) => panic!("'{words}' is not to be seen ({why}), but:\n{text}"),
             }
         }
     }
