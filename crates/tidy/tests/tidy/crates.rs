@@ -41,7 +41,7 @@ fn below(name: &str) -> Option<Allowed> {
             ])
         }
         "node" => Allowed::AllBut(&["vorrang-cli", "vorrang", "vorrang-testkit"]),
-        // The lock service lies beside the command line, and sees no more than the library of locks.
+        // The lock service lies beside the command line, and sees only the library of locks.
         "service" => {
             Allowed::Only(&["vorrang-lock", "vorrang-protocol", "vorrang-terminal"])
         }
