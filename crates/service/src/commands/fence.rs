@@ -29,8 +29,8 @@ use crate::failure::Failure;
 /// inherits the open file, which is what keeps it locked.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = "Examples:\n  \
-    vorrang lock shop -- sh -c 'vorrang fence /srv/shop/.fence $VORRANG_TOKEN -- ./write.sh'\n  \
-    vorrang lock -s shop -- sh -c 'vorrang fence -s /srv/shop/.fence $VORRANG_TOKEN -- ./read.sh'\
+    vorrang lock shop -- sh -c 'vorrang fence shop/.fence $VORRANG_TOKEN -- ./write.sh'\n  \
+    vorrang lock -s shop -- sh -c 'vorrang fence -s shop/.fence $VORRANG_TOKEN -- ./read.sh'\
     \n\nExit codes:\n   \
     that of the command; and by itself:\n    \
     1  FILE was not to be locked in time (with -n or -w; see -E)\n   \

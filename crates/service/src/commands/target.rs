@@ -13,8 +13,8 @@ use crate::failure::Failure;
 pub(crate) struct TargetArgs {
     /// The Unix socket of the daemon on this machine
     ///
-    /// [default: `VORRANG_SOCKET`, else vorrang.sock in `XDG_RUNTIME_DIR`, else
-    /// /run/vorrang.sock for root and /tmp/vorrang-UID.sock for others]
+    /// [default: `VORRANG_SOCKET`, else where `vorrang serve` of the same user listens if it is not
+    /// told otherwise]
     #[arg(long, value_name = "PATH", conflicts_with = "server", help_heading = HEADING)]
     socket: Option<PathBuf>,
     /// A daemon on another machine, as host:port [default: `VORRANG_SERVER`]

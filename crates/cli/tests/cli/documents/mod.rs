@@ -18,6 +18,7 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Once;
 use std::thread;
 
 use crate::support::{Folder, end_of, root};
@@ -28,8 +29,8 @@ use fences::{Fence, Kind, fences};
 const ELSEWHERE: [&str; 1] = ["docs/gallery.md"];
 
 /// What is told to readers and not run: it builds the program, or changes the reader's shell.
-const NOT_RUN: [&str; 5] =
-    ["cargo test ", "cargo bench ", "cargo install ", "git clone ", "export PATH="];
+const NOT_RUN: [&str; 6] =
+    ["cargo build ", "cargo test ", "cargo bench ", "cargo install ", "git clone ", "export PATH="];
 
 /// How a page runs the program before it is on the path.
 const BUILD_AND_RUN: &str = "cargo run --release -- ";
@@ -151,8 +152,26 @@ fn mistakes(page: &Page) -> Vec<String> {
     mistakes
 }
 
+/// The program that commands of the lock service are handed over to. A test of the whole workspace
+/// builds it; one of this crate alone must do so itself.
+fn with_the_lock_service() {
+    static BUILT: Once = Once::new();
+    BUILT.call_once(|| {
+        let own = PathBuf::from(env!("CARGO_BIN_EXE_vorrang"));
+        if own.with_file_name("vorrang-service").exists() {
+            return;
+        }
+        let folder = own.ancestors().nth(2).expect("target/debug/vorrang");
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--profile", "test", "--package", "vorrang-service"]);
+        cargo.args(["--target-dir".as_ref(), folder.as_os_str()]).current_dir(root());
+        assert!(cargo.status().expect("cargo is there").success(), "it is built");
+    });
+}
+
 #[test]
 fn every_command_of_a_page_does_what_the_page_says() {
+    with_the_lock_service();
     let pages = pages();
     let found: Vec<String> = thread::scope(|scope| {
         let threads: Vec<_> = pages.iter().map(|page| scope.spawn(|| mistakes(page))).collect();
@@ -163,6 +182,7 @@ fn every_command_of_a_page_does_what_the_page_says() {
 
 #[test]
 fn processes_at_several_terminals_do_what_the_page_says() {
+    with_the_lock_service();
     let found: Vec<String> = pages().iter().filter_map(terminals::mistake).collect();
     assert!(found.is_empty(), "{}", found.join("\n"));
 }

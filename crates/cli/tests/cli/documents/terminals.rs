@@ -109,7 +109,8 @@ fn play(session: &[Step<'_>], folder: &Folder) -> Result<(), (usize, String)> {
         };
         wait(&nodes, &mut printed)?;
         if text.starts_with("vorrang ") {
-            let patient = if text.contains("--on-views") { PATIENT } else { "" };
+            let is_group = text.contains("--on-views") || text.contains("--member ");
+            let patient = if is_group { PATIENT } else { "" };
             let mut command = shell(&format!("exec {} {patient}", elsewhere(text)));
             command.current_dir(folder);
             nodes.insert(*terminal, Node::of(undisturbed(&command)));
