@@ -43,13 +43,7 @@ pub(crate) fn text(measured: &Measured) -> String {
     }
     let mut text = table_right(&rows, &[1]);
     if let Some(violation) = &measured.violation {
-        // What a crashed sender has not got to all, nobody waits for.
-        let is_missed = violation.starts_with("agreement: ");
-        let what = match (measured.safe, is_missed) {
-            (false, _) => "violation",
-            (true, true) => "safe but incomplete",
-            (true, false) => "safe but stuck",
-        };
+        let what = what_is_wrong(measured.safe, violation);
         text.push_str(&wrapped(&format!("{BAD}{what}: {violation}{RESET}\n")));
     }
     if let Some(mean) = in_head(measured, "latency_mean") {
@@ -144,6 +138,15 @@ pub(crate) fn show(estimate: Option<Estimate>) -> String {
             format!("{}±{}", number(mean), number(error))
         }
         Some(Estimate { mean, .. }) => number(mean),
+    }
+}
+
+fn what_is_wrong(is_safe: bool, violation: &str) -> &'static str {
+    match is_safe {
+        false => "violation",
+        // What a crashed sender has not got to all, nobody waits for.
+        true if violation.starts_with("agreement: ") => "safe but incomplete",
+        true => "safe but stuck",
     }
 }
 

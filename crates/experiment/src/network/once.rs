@@ -36,17 +36,8 @@ pub(super) fn run<Q: Networked>(
     let mut later = Q::later(scene);
     later.sort_by_key(|(at, node, _)| (*at, *node));
     let again = |node, by| Q::again(scene, node, by);
-    let is_settled = |up: &NodeSet, last: &BTreeMap<NodeId, String>| {
-        let read = |(at, text): (&NodeId, &String)| Some((*at, serde_json::from_str(text).ok()?));
-        Q::is_settled(up, &last.iter().filter_map(read).collect())
-    };
-    let commands = Commands {
-        at_once: &commands,
-        later: &later,
-        again: &again,
-        is_settled: &is_settled,
-        until,
-    };
+    let (at_once, later, again, is_settled) = (&commands, &later, &again, &is_settled::<Q>);
+    let commands = Commands { at_once, later, again, is_settled, until };
     let mut meter = Q::workload(scene).meter(scene.setup().group.size(), made.kinds());
     let start = Instant::now();
     let tape = Tape::create(keep)?;
@@ -95,6 +86,12 @@ pub(super) fn run<Q: Networked>(
     };
     tape.save(run_header(scene, place.at.typed()), &records, measured.wrong())?;
     Ok(measured)
+}
+
+/// [`Networked::is_settled`] of notices as text.
+fn is_settled<Q: Networked>(up: &NodeSet, last: &BTreeMap<NodeId, String>) -> bool {
+    let read = |(at, text): (&NodeId, &String)| Some((*at, serde_json::from_str(text).ok()?));
+    Q::is_settled(up, &last.iter().filter_map(read).collect())
 }
 
 /// What nodes are told, and until when.

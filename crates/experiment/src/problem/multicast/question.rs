@@ -68,12 +68,7 @@ pub(super) fn question(
     }
     let around = surroundings(&about, &setup, &links, faults);
     let mut said = format!("{}, multicasts {}", nodes_in_words(nodes as usize), list(&casts));
-    if !leavers.is_empty() {
-        let is_one = leavers.len() == 1;
-        let who = if is_one { "node" } else { "nodes" };
-        let what = if is_one { "leaves and joins" } else { "leave and join" };
-        said += &format!(", {who} {} {what}", list(leavers));
-    }
+    said += &moving(leavers);
     Ok(Question {
         plan: plan(&casts, leavers),
         monitor: card.watch(&setup),
@@ -86,6 +81,15 @@ pub(super) fn question(
         line,
         setup,
     })
+}
+
+/// Who leaves and joins, for people.
+fn moving(leavers: &[u32]) -> String {
+    match leavers {
+        [] => String::new(),
+        [one] => format!(", node {one} leaves and joins"),
+        several => format!(", nodes {} leave and join", list(several)),
+    }
 }
 
 /// Who speaks how often, and who then leaves and joins again.
