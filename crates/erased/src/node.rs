@@ -92,7 +92,9 @@ impl<C: Data, N: Data> AnyNode<C, N> {
     where
         P: Protocol<Command = C, Notice = N>,
     {
-        Guard::new(guard.name(), move |at| guard.judge(&at.within(typed::<P, C, N>, typed_message)))
+        Guard::new(guard.name(), move |at| {
+            guard.judge(&at.within(typed::<P, C, N>, |it| Some(typed_message(it))))
+        })
     }
 
     /// An invariant of what is inside such nodes and has the same messages.
@@ -109,7 +111,7 @@ impl<C: Data, N: Data> AnyNode<C, N> {
         Inner: Protocol,
     {
         Guard::new(name, move |at| {
-            holds(&at.within(|node| inside(typed::<P, C, N>(node)), typed_message))
+            holds(&at.within(|it| inside(typed::<P, C, N>(it)), |it| Some(typed_message(it))))
         })
     }
 
@@ -124,8 +126,8 @@ fn typed<P: Protocol<Command = C, Notice = N>, C: Data, N: Data>(node: &AnyNode<
     node.downcast_ref().expect(ONE_TYPE)
 }
 
-fn typed_message<M: Message>(message: &AnyMessage) -> Option<&M> {
-    Some(message.downcast_ref().expect(ONE_TYPE))
+fn typed_message<M: Message>(message: &AnyMessage) -> &M {
+    message.downcast_ref().expect(ONE_TYPE)
 }
 
 impl<C: Data, N: Data> Protocol for AnyNode<C, N> {
