@@ -214,8 +214,13 @@ impl<C: Data, N: Data> Recorder<C, N> for AtOnce {
     }
 
     fn record_all(&mut self, records: &mut Vec<RecordOf<C, N>>) {
-        let text: String =
-            records.drain(..).map(|record| format!("{RECORD} {}\n", record.line())).collect();
+        let mut text = String::new();
+        for record in records.drain(..) {
+            text.push_str(RECORD);
+            text.push(' ');
+            text.push_str(&record.line());
+            text.push('\n');
+        }
         print(&text).expect("the parent can be told");
     }
 }

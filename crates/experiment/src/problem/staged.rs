@@ -228,16 +228,18 @@ impl<Q: ProblemDriver> Staged for StagedOf<Q> {
 impl<Q: ProblemDriver> StagedOf<Q> {
     /// The nodes that would not begin a turn as they are, or as they come up again, and why.
     fn refusals(&self, turns: &[Vec<Ask<Q::Command>>]) -> Vec<(NodeId, Refused)> {
-        let begins =
-            |((at, is_up, node), turn): ((NodeId, bool, &NodeOf<Q>), &Vec<Ask<Q::Command>>)| {
-                let (mut copy, mut fx) = (node.clone(), Outbox::default());
-                if !is_up {
-                    copy.on_restart(&mut fx);
-                }
-                let command = turn.first()?.command.clone();
-                copy.on_command(command, &mut fx).err().map(|why| (at, why))
-            };
-        self.now.nodes().zip(turns).filter_map(begins).collect()
+        let mut refusals = Vec::new();
+        for ((at, is_up, node), turn) in self.now.nodes().zip(turns) {
+            let Some(first) = turn.first() else { continue };
+            let (mut copy, mut fx) = (node.clone(), Outbox::default());
+            if !is_up {
+                copy.on_restart(&mut fx);
+            }
+            if let Err(why) = copy.on_command(first.command.clone(), &mut fx) {
+                refusals.push((at, why));
+            }
+        }
+        refusals
     }
 }
 
@@ -295,7 +297,8 @@ fn plan<P: Protocol>(
 /// Who makes no request, for people.
 fn but_for(refusals: &[(NodeId, Refused)], left_out: &NodeSet) -> String {
     let refusals = refusals.iter().filter(|(at, _)| left_out.contains(*at));
-    refusals.map(|(at, why)| format!("; none by node {at} ({why})")).collect()
+    let words = refusals.map(|(at, why)| format!("; none by node {at} ({why})"));
+    words.collect::<Vec<_>>().concat()
 }
 
 /// The total fault budget, if so many faults may follow a run.
