@@ -12,6 +12,7 @@ mod lock_ends;
 mod lock_group;
 mod lock_signals;
 mod operation;
+mod page;
 mod processes;
 mod programs;
 mod remote;

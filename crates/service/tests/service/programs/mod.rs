@@ -1,5 +1,6 @@
 //! What tests of the commands need: the program as it runs, and what stands in for a daemon.
 
+pub(crate) mod browser;
 pub(crate) mod scripted_daemon;
 pub(crate) mod terminal;
 
