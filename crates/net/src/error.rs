@@ -159,3 +159,25 @@ pub enum StopReason {
     #[error("its task ended unexpectedly")]
     Vanished,
 }
+
+/// Why the machine does not carry out a command.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Denied {
+    Refused(Refused),
+    TooLarge { length: usize, limit: usize },
+}
+
+impl From<Refused> for Denied {
+    fn from(refused: Refused) -> Self {
+        Self::Refused(refused)
+    }
+}
+
+impl From<Denied> for CommandError {
+    fn from(denied: Denied) -> Self {
+        match denied {
+            Denied::Refused(refused) => Self::Refused(refused),
+            Denied::TooLarge { length, limit } => Self::TooLarge { length, limit },
+        }
+    }
+}

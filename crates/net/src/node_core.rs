@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use vorrang_protocol::{Data, GroupHealth, GroupView, NodeId, Refused};
 
 use crate::application::{AnyApplication, ApplicationEffects, Later};
-use crate::error::{CommandError, StopReason};
+use crate::error::{CommandError, Denied, StopReason};
 use crate::event::Event;
 use crate::machine::{Life, Machine};
 use crate::machine_io::{IoState, LengthProbe, MachineIo, Outbound};
@@ -101,28 +101,6 @@ pub(crate) trait NodeCore: Send {
     fn group_health(&self) -> Option<GroupHealth>;
     /// When its lease ends, if it has one.
     fn lease_until(&self) -> Option<Instant>;
-}
-
-/// Why the machine does not carry out a command.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Denied {
-    Refused(Refused),
-    TooLarge { length: usize, limit: usize },
-}
-
-impl From<Refused> for Denied {
-    fn from(refused: Refused) -> Self {
-        Self::Refused(refused)
-    }
-}
-
-impl From<Denied> for CommandError {
-    fn from(denied: Denied) -> Self {
-        match denied {
-            Denied::Refused(refused) => Self::Refused(refused),
-            Denied::TooLarge { length, limit } => Self::TooLarge { length, limit },
-        }
-    }
 }
 
 /// A machine and its application while the problem is known.

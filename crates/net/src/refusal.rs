@@ -490,6 +490,12 @@ mod tests {
                  seconds, and this node let in; else start it again in 1800 s, or stop all members \
                  and start them again, after which tokens may be smaller than before",
             ),
+        ]);
+    }
+
+    #[test]
+    fn both_sides_say_why_a_group_does_not_take_a_process() {
+        check(&[
             (
                 Refusal::Founders { refuser: 3, refused: 5 },
                 "it has a --peers list of length 5, we have one of length 3",

@@ -10,6 +10,16 @@ use vorrang_protocol::NodeState;
 
 use crate::terminal::{harmless, screen, wrapped};
 
+/// Why a node never started, if a peer refused it, or it refused a peer that it needed.
+pub(super) fn kept_out(status: &Status) -> Option<String> {
+    let refused = |link: &LinkStatus| match &link.state {
+        LinkState::Refused(why) => Some(format!("node {}: {why}", link.peer)),
+        LinkState::Connected(_) | LinkState::Connecting(_) | LinkState::Gone(_) => None,
+    };
+    let of_links = || status.links.iter().find_map(refused).filter(|_| !status.started);
+    status.fenced.clone().or_else(of_links)
+}
+
 /// For people, no wider than the screen.
 pub(super) fn in_words(status: &Status, algorithm: &str) -> String {
     let nodes = status.links.len() + 1;

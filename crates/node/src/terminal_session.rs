@@ -19,8 +19,8 @@ use vorrang_experiment::failure::Failure;
 use vorrang_experiment::tracefile::TraceWriter;
 use vorrang_experiment::values::WallTime;
 use vorrang_net::{
-    CommandError, Event, Goodbye, Handle, LinkState, LinkStatus, NetError, RateLimit,
-    ReleaseOutcome, Stage, Starting, Status, Stopped,
+    CommandError, Event, Goodbye, Handle, NetError, RateLimit, ReleaseOutcome, Stage, Starting,
+    Status, Stopped,
 };
 use vorrang_protocol::NodeId;
 
@@ -112,20 +112,10 @@ pub(super) async fn attend<Q: Hosted>(
     if is_closed() {
         return Err(Failure::World("standard output was closed".into()));
     }
-    match status.ok().and_then(|status| kept_out(&status)) {
+    match status.ok().and_then(|status| node_status::kept_out(&status)) {
         Some(why) => Err(Failure::World(format!("this node could not take part: {why}"))),
         None => Ok(()),
     }
-}
-
-/// Why a node never started, if a peer refused it, or it refused a peer that it needed.
-fn kept_out(status: &Status) -> Option<String> {
-    let refused = |link: &LinkStatus| match &link.state {
-        LinkState::Refused(why) => Some(format!("node {}: {why}", link.peer)),
-        LinkState::Connected(_) | LinkState::Connecting(_) | LinkState::Gone(_) => None,
-    };
-    let of_links = || status.links.iter().find_map(refused).filter(|_| !status.started);
-    status.fenced.clone().or_else(of_links)
 }
 
 /// A port in use is the world's fault, a list of peers that makes no sense is the caller's.

@@ -75,15 +75,8 @@ impl GroupHealth {
         }
         let view = format!("view {} {{{}}}", of.view, list(of.members.iter()));
         let silent = list(voters.iter().filter(|&it| suspected.contains(it)));
-        let apart = list(voters.iter().filter(|&it| apart.contains(it)));
         let without = |who: String| if who.is_empty() { who } else { format!(" ({who})") };
-        let heard = |apart: &str| format!("heard here, and not by all others that are: {apart}");
-        let who = match (silent.is_empty(), apart.is_empty()) {
-            (true, true) => String::new(),
-            (false, true) => format!("silent: {silent}"),
-            (true, false) => heard(&apart),
-            (false, false) => format!("silent: {silent}; {}", heard(&apart)),
-        };
+        let who = who_is_missing(&silent, &list(voters.iter().filter(|&it| apart.contains(it))));
         // Others may well go on: whoever does not belong to a view is the last to know.
         if !of.is_in && *may_recover {
             return Some(format!(
@@ -145,6 +138,17 @@ impl GroupHealth {
              forgotten the view: {}): {then}; or use --data, with which members forget nothing",
             list(lost.iter())
         ))
+    }
+}
+
+/// Those that are silent, and those that do not hear all others, as far as there are any.
+fn who_is_missing(silent: &str, apart: &str) -> String {
+    let heard = || format!("heard here, and not by all others that are: {apart}");
+    match (silent.is_empty(), apart.is_empty()) {
+        (true, true) => String::new(),
+        (false, true) => format!("silent: {silent}"),
+        (true, false) => heard(),
+        (false, false) => format!("silent: {silent}; {}", heard()),
     }
 }
 

@@ -9,10 +9,10 @@
 //! So each side hears from the other as long as it lives and the network works in both directions;
 //! if it hears nothing for too long, it closes the connection, and the dialling side dials anew.
 
-use std::io;
+mod bytes;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -480,56 +480,6 @@ impl Link {
 
     const fn owes(&self) -> u64 {
         self.received - self.told
-    }
-}
-
-impl Link {
-    /// Reads available bytes, once; 0 at the end. Pending, too, if there is no connection.
-    pub(crate) fn poll_fill(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        match &mut self.connection {
-            Some(connection) => connection.poll_fill(cx),
-            None => Poll::Pending,
-        }
-    }
-
-    /// The next whole frame of what was read, its message as bytes in `message`; one of data only
-    /// if it `takes_data`.
-    pub(crate) fn next_frame(
-        &mut self,
-        message: &mut Vec<u8>,
-        takes_data: bool,
-    ) -> Result<Option<Frame<()>>, WireError> {
-        match &mut self.connection {
-            Some(connection) => connection.next_frame(message, takes_data),
-            None => Ok(None),
-        }
-    }
-
-    /// Writes as much as the connection takes now: all that a turn has queued, at once.
-    pub(crate) fn flush(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
-        if self.owes() >= ACK_EVERY {
-            self.say_ack();
-        }
-        let Some(connection) = &mut self.connection else {
-            return Ok(());
-        };
-        loop {
-            if self.backlog.has_unstaged() {
-                self.backlog.stage(&mut connection.output, STAGE_LEN);
-            } else if let Farewell::Wanted { asks } = self.farewell {
-                self.farewell = Farewell::Sent { asks };
-                wire::encode::<Never>(&Frame::Bye { asks }, &mut connection.output)
-                    .expect("a goodbye is short");
-            }
-            if connection.has_written_all() {
-                return Ok(());
-            }
-            match connection.poll_write(cx) {
-                Poll::Ready(Ok(())) => {}
-                Poll::Ready(Err(error)) => return Err(error),
-                Poll::Pending => return Ok(()),
-            }
-        }
     }
 }
 
