@@ -62,15 +62,15 @@ impl Browser {
             }
         });
         let mut browser = Self { child, commands, answers, said: 0, session: Value::Null };
-        let target = browser.call("Target.createTarget", json!({ "url": "about:blank" }));
+        let target = browser.call("Target.createTarget", &json!({ "url": "about:blank" }));
         let target = json!({ "targetId": target["targetId"], "flatten": true });
-        browser.session = browser.call("Target.attachToTarget", target)["sessionId"].clone();
-        browser.call("Page.enable", json!({}));
-        browser.call("Page.navigate", json!({ "url": address }));
+        browser.session = browser.call("Target.attachToTarget", &target)["sessionId"].clone();
+        browser.call("Page.enable", &json!({}));
+        browser.call("Page.navigate", &json!({ "url": address }));
         Some(browser)
     }
 
-    fn call(&mut self, method: &str, parameters: Value) -> Value {
+    fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.said += 1;
         let mut command = json!({ "id": self.said, "method": method, "params": parameters });
         if !self.session.is_null() {
@@ -93,7 +93,7 @@ impl Browser {
     /// What this comes to in the page.
     pub(crate) fn evaluate(&mut self, expression: &str) -> Value {
         let parameters = json!({ "expression": expression, "returnByValue": true });
-        let mut answer = self.call("Runtime.evaluate", parameters);
+        let mut answer = self.call("Runtime.evaluate", &parameters);
         // While another page is loaded there is none.
         answer["result"]["value"].take()
     }
