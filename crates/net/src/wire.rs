@@ -437,7 +437,7 @@ mod tests {
         assert_eq!(error, WireError::Foreign(*b"GE"));
         assert_eq!(error.to_string(), "the bytes [47, 45] are not the beginning of a frame");
         assert_eq!(decode::<Message>(b"VR\x09"), Err(WireError::Version(9)));
-        assert_eq!(decode::<Message>(b"VR\x06\x63"), Err(WireError::Kind(0x63)));
+        assert_eq!(decode::<Message>(&[b'V', b'R', VERSION, 0x63]), Err(WireError::Kind(0x63)));
     }
 
     #[test]

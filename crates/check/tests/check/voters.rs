@@ -279,10 +279,13 @@ fn crashes(crashes: u8, restarts: u8) -> Faults {
     Faults::NONE.crashes(crashes).restarts(restarts)
 }
 
-const KEPT: fn(u32) -> Disk = |_| Disk::Kept;
-const ALL_LOST: fn(u32) -> Disk = |_| Disk::Lost;
-const FIRST_LOST: fn(u32) -> Disk = |id| if id == 0 { Disk::Lost } else { Disk::Kept };
-const SECOND_LOST: fn(u32) -> Disk = |id| if id == 1 { Disk::Lost } else { Disk::Kept };
+/// What a crash leaves of each node.
+type Disks = fn(u32) -> Disk;
+
+const KEPT: Disks = |_| Disk::Kept;
+const ALL_LOST: Disks = |_| Disk::Lost;
+const FIRST_LOST: Disks = |id| if id == 0 { Disk::Lost } else { Disk::Kept };
+const SECOND_LOST: Disks = |id| if id == 1 { Disk::Lost } else { Disk::Kept };
 
 #[test]
 fn whoever_is_added_or_evicted_at_any_moment_there_is_one_chain_of_views() {
@@ -306,9 +309,13 @@ fn whoever_is_added_or_evicted_at_any_moment_there_is_one_chain_of_views() {
     assert_eq!(found, expected);
 }
 
+/// How many have founded the group, what may happen where, what goes wrong besides, what a crash
+/// leaves, and how many states there are.
+type Lossy = (u32, Lists, Faults, Disks, u64);
+
 #[test]
 fn whoever_comes_back_without_its_directory_is_another_voter() {
-    let cases: &[(u32, Lists, Faults, fn(u32) -> Disk, u64)] = &[
+    let cases: &[Lossy] = &[
         (2, &[&["suspect 1"], &["suspect 0"]], crashes(1, 1), ALL_LOST, 130),
         (2, &[&["add 1", "add 1"], &["add 0"]], crashes(1, 1), ALL_LOST, 100),
         (3, &[&["suspect 1"], &[], &[]], crashes(1, 1), FIRST_LOST, 7_124),
@@ -334,12 +341,16 @@ fn whoever_comes_back_without_its_directory_is_another_voter() {
 /// A node joins, and when it is certainly in asks for a vote.
 const JOINED: &[(u32, &str)] = &[(2, "join"), (0, "beat"), (2, "beat"), (0, "beat"), (2, "add 2")];
 
+/// How many have founded the group of how many, what happens in this order, who votes in the end,
+/// what goes wrong besides, what a crash leaves, and how many states there are.
+type Settling =
+    ((u32, u32), &'static [(u32, &'static str)], &'static [(u32, u64)], Faults, Disks, u64);
+
 /// Suspicions come right, and then heartbeats are all that it takes.
 #[test]
 fn in_the_end_those_vote_who_should() {
     let none = Faults::NONE;
-    type Script = &'static [(u32, &'static str)];
-    let cases: &[((u32, u32), Script, &[(u32, u64)], Faults, fn(u32) -> Disk, u64)] = &[
+    let cases: &[Settling] = &[
         ((2, 3), &[(2, "join"), (0, "add 2")], &[(0, 0), (1, 0), (2, 0)], none, KEPT, 85),
         ((2, 3), JOINED, &[(0, 0), (1, 0), (2, 0)], none.losses(1), KEPT, 628),
         ((3, 3), &[(1, "evict 2")], &[(0, 0), (1, 0)], none.losses(1), KEPT, 1_134),
@@ -397,7 +408,7 @@ fn wrong<N: Spoken>(system: &System<N, Chain>) -> (String, usize) {
 
 #[test]
 fn what_is_wrong_on_purpose_is_found() {
-    const MISTAKEN: fn(u32) -> Disk = |id| if id == 0 { Disk::Mistaken } else { Disk::Kept };
+    const MISTAKEN: Disks = |id| if id == 0 { Disk::Mistaken } else { Disk::Kept };
     let evicts: Lists = &[&["evict 1", "evict 2"], &["suspect 0"], &[]];
     let suspects: Lists = &[&["suspect 1"], &[], &[]];
     let severed = crashes(1, 1).severing(true);

@@ -186,10 +186,10 @@ async fn another_version_that_dials_is_refused_and_told_ours() {
     foreign[2] = 9;
     stream.write_all(&foreign).await.unwrap();
     let sentence = event(&mut node.2, &["we refused 127.0.0.1:"]).await;
-    assert!(sentence.ends_with(": it speaks version 9, we speak version 6"), "{sentence}");
+    assert!(sentence.ends_with(": it speaks version 9, we speak version 7"), "{sentence}");
     let mut header = [0; 3];
     soon("an answer", stream.read_exact(&mut header)).await.unwrap();
-    assert_eq!(header, *b"VR\x06");
+    assert_eq!(header, *b"VR\x07");
 }
 
 #[tokio::test]
@@ -200,7 +200,7 @@ async fn another_version_that_is_dialled_refuses_us() {
     let (mut stream, _) = soon("a call", foreign.accept()).await.unwrap();
     stream.write_all(b"VR\x01 whatever its frames look like").await.unwrap();
     let sentence = event(&mut node.2, &["node 0 refused us"]).await;
-    assert!(sentence.ends_with(": it speaks version 1, we speak version 6"), "{sentence}");
+    assert!(sentence.ends_with(": it speaks version 1, we speak version 7"), "{sentence}");
 }
 
 #[tokio::test]

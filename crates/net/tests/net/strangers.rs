@@ -28,16 +28,16 @@ async fn provoke(address: &str, bytes: &[u8]) {
 #[tokio::test]
 async fn strangers_are_turned_away_and_the_group_goes_on() {
     let (mut nodes, peers) = group(3).await;
-    let mut long = b"VR\x06\x01".to_vec();
+    let mut long = b"VR\x07\x01".to_vec();
     long.extend_from_slice(&u32::MAX.to_le_bytes());
     let cases: [(&[u8], &str); 7] = [
         (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", NOT_A_FRAME),
         (&[0; 64], NOT_A_FRAME),
         (b"\xff\xfe\xfd\xfc\xfb", NOT_A_FRAME),
-        (b"VR\x06\x2a\0\0\0\0", "there is no frame of kind 42"),
+        (b"VR\x07\x2a\0\0\0\0", "there is no frame of kind 42"),
         (&long, "a frame with a body of 4294967295 bytes"),
-        (b"VR\x06\x05\x01\0\0\0\0", "a frame other than a hello came first"),
-        (b"VR\x06\x01\x03\0\0\0abc", "the body of a frame of kind 1 cannot be read"),
+        (b"VR\x07\x05\x01\0\0\0\0", "a frame other than a hello came first"),
+        (b"VR\x07\x01\x03\0\0\0abc", "the body of a frame of kind 1 cannot be read"),
     ];
     for (bytes, why) in cases {
         provoke(&peers[0], bytes).await;
@@ -58,13 +58,13 @@ async fn half_a_hello_is_waited_for_only_so_long() {
     config.timing.hello = Duration::from_millis(100);
     let mut node = start(config, Some(listeners.remove(0))).await;
     let mut slow = TcpStream::connect(&peers[0]).await.unwrap();
-    slow.write_all(b"VR\x06\x01\x20\0").await.unwrap();
+    slow.write_all(b"VR\x07\x01\x20\0").await.unwrap();
     event(&mut node.2, &["no whole hello within the time allowed"]).await;
     let mut rest = Vec::new();
     soon("the end", slow.read_to_end(&mut rest)).await.unwrap();
 
     let mut gone = TcpStream::connect(&peers[0]).await.unwrap();
-    gone.write_all(b"VR\x06").await.unwrap();
+    gone.write_all(b"VR\x07").await.unwrap();
     drop(gone);
     event(&mut node.2, &["closed a connection", "end of file"]).await;
 }
@@ -73,15 +73,15 @@ async fn half_a_hello_is_waited_for_only_so_long() {
 async fn a_member_that_talks_nonsense_is_cut_off() {
     let message = Message::Request { time: 1 };
     let early = bytes(&Frame::Data { seq: 5, received: 0, message });
-    let mut too_long = b"VR\x06\x03".to_vec();
+    let mut too_long = b"VR\x07\x03".to_vec();
     too_long.extend_from_slice(&(MAX_BODY_LEN as u32 + 1).to_le_bytes());
     let cases: [(&[u8], &str); 6] = [
         (b"garbage", NOT_A_FRAME),
         (&early, "message 5 came before those in front of it"),
         (&too_long, "a frame with a body of 1048577 bytes"),
-        (b"VR\x06\x03\x02\0\0\0\0\0", "the body of a frame of kind 3 cannot be read"),
-        (b"VR\x06\x04\x01\0\0\0\x09", "it acknowledges 9 messages, more than it was sent"),
-        (b"VR\x06\x02\x01\0\0\0\x63", "the body of a frame of kind 2 cannot be read"),
+        (b"VR\x07\x03\x02\0\0\0\0\0", "the body of a frame of kind 3 cannot be read"),
+        (b"VR\x07\x04\x01\0\0\0\x09", "it acknowledges 9 messages, more than it was sent"),
+        (b"VR\x07\x02\x01\0\0\0\x63", "the body of a frame of kind 2 cannot be read"),
     ];
     for (bytes, why) in cases {
         let (mut listeners, peers) = bind_loopback(2).await.unwrap();
