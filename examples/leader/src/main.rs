@@ -51,7 +51,7 @@ async fn stand(group: &Group, address: &str) -> Result<(), LockError> {
 
 /// What only the leader does.
 async fn lead() {
-    std::future::pending().await
+    std::future::pending::<()>().await;
 }
 
 #[cfg(test)]
