@@ -138,7 +138,9 @@ fn who_comes_in_disturbs_nobody() {
         explored(&system(JOINED, strict(), locks(2, 3, central()))),
         explored(&system(JOINED, strict(), locks(2, 3, asking_again()))),
     ];
-    assert_eq!(states, [Ok(77_379), Ok(169_223), Ok(23_445), Ok(214_416)]);
+    // Of what is said before a view begins only the order of each sender is kept, and clocks of
+    // those that say it wait with it.
+    assert_eq!(states, [Ok(76_377), Ok(164_819), Ok(22_957), Ok(210_250)]);
 }
 
 #[test]

@@ -395,8 +395,8 @@ async fn a_stranger_that_names_many_addresses_does_not_fill_the_group() {
 /// The clock of its machine was set back while no process of it was there.
 #[tokio::test]
 async fn whoever_begins_earlier_than_the_last_one_is_told_of_its_clock() {
-    let mut zero = start(0, &[], Generation::now()).await;
     let early = Generation::now();
+    let mut zero = start(0, &[], Generation::now()).await;
     let mut one = start(1, &[(0, &zero.address)], Generation::now()).await;
     zero.met(1).await;
     one.met(0).await;
