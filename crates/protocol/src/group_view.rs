@@ -91,12 +91,8 @@ impl GroupHealth {
             let lost = list(lost.iter());
             let who = match (who.is_empty(), lost.is_empty()) {
                 (_, true) => who,
-                (true, false) => {
-                    format!("has another directory than the one that votes: {lost}")
-                }
-                (false, false) => {
-                    format!("{who}; has another directory than the one that votes: {lost}")
-                }
+                (true, false) => format!("{OTHER}: {lost}"),
+                (false, false) => format!("{who}; {OTHER}: {lost}"),
             };
             let then = if *may_recover {
                 "goes on when enough of them are back"
@@ -140,6 +136,8 @@ impl GroupHealth {
         ))
     }
 }
+
+const OTHER: &str = "has another directory than the one that votes";
 
 /// Those that are silent, and those that do not hear all others, as far as there are any.
 fn who_is_missing(silent: &str, apart: &str) -> String {

@@ -485,6 +485,8 @@ impl Link {
 
 #[cfg(test)]
 mod tests {
+    use std::task::Context;
+
     use tokio::io::{AsyncReadExt as _, DuplexStream, duplex};
 
     use super::*;

@@ -149,7 +149,6 @@ mod tests {
             token: (state == HoldState::Held).then(|| "0".repeat(31) + "7"),
             label: Some("host:1 x\x1b[2J".to_owned()),
             client: "uid 0".to_owned(),
-            ended: None,
         }
     }
 
