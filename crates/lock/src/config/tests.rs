@@ -44,8 +44,14 @@ batch-clients = 16
 batch-time = "100ms"
 idle-names = 100000
 max-hold = "off"
+holds = 16384
+leave-within = "10s"
 socket-mode = "0600"
 log = "text"
+
+[http]
+request-within = "10s"
+renew-within = "10s"
 "#;
     assert_eq!(text, expected);
     Config::default().check().unwrap();
