@@ -104,6 +104,7 @@ mod timers;
 mod transport;
 mod turns;
 pub mod udp;
+mod unproven;
 mod waiting;
 pub mod wire;
 

@@ -26,6 +26,7 @@ use crate::incarnations::{Admission, Incarnations, Moment, Parting, Terms};
 use crate::standing::{ConnectFailures, Health, Standing};
 use crate::status::LinkStatus;
 use crate::transport::AnyStream;
+use crate::unproven::Unproven;
 use crate::waiting::Waiting;
 use crate::wire::{self, Frame, WireError};
 
@@ -43,7 +44,7 @@ const KEPT_FOR_NOBODY: usize = 1 << 6;
 /// The state of a link that outlives connections.
 pub(crate) struct Link {
     pub(crate) peer: NodeId,
-    address: String,
+    pub(crate) address: String,
     connection: Option<Connection>,
     /// Whether it is among those with something to write.
     pub(crate) is_touched: bool,
@@ -53,11 +54,11 @@ pub(crate) struct Link {
     received: u64,
     told: u64,
     /// The only processes that this link is between.
-    incarnations: Incarnations,
+    pub(crate) incarnations: Incarnations,
     /// Whether the peer remembers a former life of ours, and refuses this one.
     pub(crate) is_remembered: bool,
     /// In an open group: what was known before a later process came that is no member yet.
-    unproven: Option<Unproven>,
+    pub(crate) unproven: Option<Unproven>,
     pub(crate) connections: u64,
     since: Instant,
     /// How many messages had been handled and acknowledged when the connection began: one that did
@@ -70,16 +71,6 @@ pub(crate) struct Link {
     waiting: Waiting,
     farewell: Farewell,
     trouble: ConnectFailures,
-}
-
-/// A process has come of which the group has not had a view: anybody can say that it was started
-/// later than the one before.
-#[derive(Clone, PartialEq, Eq, Debug)]
-struct Unproven {
-    /// The generation, and the address, of the process before.
-    generation: u64,
-    address: String,
-    since: Instant,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -162,7 +153,7 @@ impl Link {
         self.incarnations.let_go();
     }
 
-    fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.disconnect();
         self.dropped += self.backlog.abandon() as u64;
         self.backlog = Backlog::new();
@@ -187,35 +178,6 @@ impl Link {
         self.note_unproven(generation);
         self.clear();
         self.incarnations.begin_anew(generation);
-    }
-
-    /// A process has come that may be a later one.
-    fn note_unproven(&mut self, generation: u64) {
-        let before = self.incarnations.generation();
-        if generation > before && self.unproven.is_none() {
-            let (address, since) = (self.address.clone(), Instant::now());
-            self.unproven = Some(Unproven { generation: before, address, since });
-        }
-    }
-
-    /// In an open group: a view has the peer in this life, if in any. A process that is no member,
-    /// and has been away for so long, was perhaps none of the group: it is forgotten, and the one
-    /// before may come back. Whether it is so.
-    pub(crate) fn judge_unproven(&mut self, life: Option<u64>, patience: Duration) -> bool {
-        if life.is_some_and(|life| life >= self.incarnations.generation()) {
-            self.unproven = None;
-        }
-        let is_away = self.missing_for().is_some_and(|since| since >= patience);
-        let is_over = |it: &mut Unproven| is_away && it.since.elapsed() >= patience;
-        let Some(Unproven { generation, address, .. }) = self.unproven.take_if(is_over) else {
-            return false;
-        };
-        self.clear();
-        self.incarnations.fall_back(generation);
-        if !address.is_empty() {
-            self.address = address;
-        }
-        true
     }
 
     /// Whether a call, made under this name, was made by what this link is now.

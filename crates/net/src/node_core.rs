@@ -216,9 +216,7 @@ impl<C: Data, N: Data> TypedCore<C, N> {
     /// Where messages must be short, rehearses a command on a copy of the machine: a command with a
     /// message that is too long is refused before the machine sees it.
     fn rehearse(&self, command: &C, outbound: &dyn Outbound) -> Result<(), Denied> {
-        let Some(limit) = outbound.limit() else {
-            return Ok(());
-        };
+        let Some(limit) = outbound.limit() else { return Ok(()) };
         let (mut inside, mut notices, mut scale) =
             (self.inside.apart(), VecDeque::new(), LengthProbe(0));
         let mut io = MachineIo { inside: &mut inside, outbound: &mut scale, notices: &mut notices };

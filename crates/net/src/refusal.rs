@@ -340,8 +340,7 @@ mod tests {
         for (refusal, from_us, from_them) in cases {
             assert_eq!(refusal.sentence(Refuser::Us), *from_us);
             assert_eq!(refusal.sentence(Refuser::Them), *from_them);
-            let is_final =
-                matches!(refusal, Refusal::Left | Refusal::GivenUp | Refusal::Copied);
+            let is_final = matches!(refusal, Refusal::Left | Refusal::GivenUp | Refusal::Copied);
             assert_eq!(refusal.is_final(), is_final, "{refusal:?}");
         }
     }
@@ -447,6 +446,12 @@ mod tests {
                  seconds, and this node let in; else start it again in 1800 s, or stop all members \
                  and start them again, after which tokens may be smaller than before",
             ),
+        ]);
+    }
+
+    #[test]
+    fn both_sides_say_why_a_newcomer_does_not_fit() {
+        check(&[
             (
                 Refusal::Founders { refuser: 3, refused: 5 },
                 "it has a --peers list of length 5, we have one of length 3",

@@ -4,7 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
-use vorrang_net::Eviction;
+use vorrang_net::{Eviction, Stage, Status};
 
 /// That the lock was lost.
 #[derive(Clone, Copy, Default)]
@@ -25,4 +25,13 @@ pub(crate) fn lost_in_words(ago: Duration, why: Option<Eviction>) -> String {
          entered",
         ago.as_secs_f64()
     )
+}
+
+/// A request of a node that may not act is neither granted nor refused: what whoever has asked is
+/// told then.
+pub(crate) fn in_vain(status: Option<Status>) -> Option<String> {
+    let status = status?;
+    let waits = matches!(status.turn, Some((Stage::Waiting, _)));
+    let why = status.fenced.filter(|_| waits)?;
+    Some(format!("what it waits for is not granted as long as this node must not act: {why}"))
 }

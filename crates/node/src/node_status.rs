@@ -45,8 +45,11 @@ fn trouble(status: &Status) -> Option<String> {
     let is_away = |link: &&LinkStatus| !matches!(link.state, LinkState::Connected(_));
     let away = status.links.iter().filter(is_away).map(|link| link.peer.to_string());
     let away: Vec<String> = away.collect();
-    let not_here =
-        if away.is_empty() { String::new() } else { format!(" (not connected: {})", away.join(", ")) };
+    let not_here = if away.is_empty() {
+        String::new()
+    } else {
+        format!(" (not connected: {})", away.join(", "))
+    };
     Some(format!(
         "no view yet: a group begins when all of its founders are up, and whoever joins waits for \
          the next view{not_here}"

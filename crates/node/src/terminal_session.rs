@@ -27,7 +27,7 @@ use vorrang_protocol::NodeId;
 use crate::command_queue::{CommandQueue, in_words, wrap};
 use crate::hosted::Hosted;
 use crate::input::{Input, MAX_LINE, Typed};
-use crate::lost::{Lost, lost_in_words, remembered};
+use crate::lost::{Lost, in_vain, lost_in_words, remembered};
 use crate::node_status;
 use crate::nonblocking_output::{NonblockingOutput, harmless};
 use crate::options::Node;
@@ -186,8 +186,8 @@ impl<Q: Hosted> TerminalSession<Q> {
                         let is_fenced =
                             matches!(event, Ok(Event::Replaced { .. } | Event::Fenced { .. }));
                         self.event(event);
-                        if is_fenced {
-                            self.say_if_it_waits_in_vain().await;
+                        if is_fenced && let Some(why) = in_vain(self.handle.status().await.ok()) {
+                            self.voice.tell(wrap(&harmless(&why)));
                         }
                     }
                 },
@@ -246,17 +246,6 @@ impl<Q: Hosted> TerminalSession<Q> {
             Err(why) => self.voice.tell(wrap(&harmless(&why))),
         }
         Ok(false)
-    }
-
-    /// A request of a node that may not act is neither granted nor refused: whoever has asked is
-    /// told so.
-    async fn say_if_it_waits_in_vain(&self) {
-        let Ok(status) = self.handle.status().await else { return };
-        if let (Some(why), Some((Stage::Waiting, _))) = (status.fenced, status.turn) {
-            self.voice.tell(wrap(&harmless(&format!(
-                "what it waits for is not granted as long as this node must not act: {why}"
-            ))));
-        }
     }
 
     /// Starts the node anew under another id, and asks once more for what it waited for: two

@@ -69,21 +69,13 @@ pub struct GroupHealth {
 impl GroupHealth {
     /// What is wrong with a group that has no majority, and what to do about it.
     pub fn trouble(&self, of: &GroupView) -> Option<String> {
-        let Self { suspected, apart, lost, has_majority, may_recover, is_stable, voters } = self;
+        let Self { suspected, lost, has_majority, may_recover, is_stable, voters, .. } = self;
         if of.view == 0 || *has_majority {
             return None;
         }
         let view = format!("view {} {{{}}}", of.view, list(of.members.iter()));
-        let silent = list(voters.iter().filter(|&it| suspected.contains(it)));
-        let apart = list(voters.iter().filter(|&it| apart.contains(it)));
+        let who = self.missing();
         let without = |who: String| if who.is_empty() { who } else { format!(" ({who})") };
-        let heard = |apart: &str| format!("heard here, and not by all others that are: {apart}");
-        let who = match (silent.is_empty(), apart.is_empty()) {
-            (true, true) => String::new(),
-            (false, true) => format!("silent: {silent}"),
-            (true, false) => heard(&apart),
-            (false, false) => format!("silent: {silent}; {}", heard(&apart)),
-        };
         // Others may well go on: whoever does not belong to a view is the last to know.
         if !of.is_in && *may_recover {
             return Some(format!(
@@ -117,7 +109,7 @@ impl GroupHealth {
                 without(who)
             ));
         }
-        if *may_recover && silent.is_empty() {
+        if *may_recover && !voters.iter().any(|it| suspected.contains(it)) {
             return Some(format!(
                 "no majority of {view} answers whose members all hear each other, and nobody \
                  enters any more{}: it goes on when enough links between them are mended",
@@ -146,6 +138,20 @@ impl GroupHealth {
             list(lost.iter())
         ))
     }
+
+    /// The voters that are not there, in words.
+    fn missing(&self) -> String {
+        let Self { suspected, apart, voters, .. } = self;
+        let silent = list(voters.iter().filter(|&it| suspected.contains(it)));
+        let apart = list(voters.iter().filter(|&it| apart.contains(it)));
+        let heard = format!("heard here, and not by all others that are: {apart}");
+        match (silent.is_empty(), apart.is_empty()) {
+            (true, true) => String::new(),
+            (false, true) => format!("silent: {silent}"),
+            (true, false) => heard,
+            (false, false) => format!("silent: {silent}; {heard}"),
+        }
+    }
 }
 
 /// As in `0, 1`.
@@ -161,7 +167,13 @@ mod tests {
     #[test]
     fn a_group_without_a_majority_says_who_is_missing_and_what_to_do() {
         let set = |ids: &[u32]| ids.iter().copied().map(NodeId).collect::<NodeSet>();
-        let of = GroupView { view: 7, founded: 1, is_in: true, members: set(&[0, 2]), lives: Vec::new() };
+        let of = GroupView {
+            view: 7,
+            founded: 1,
+            is_in: true,
+            members: set(&[0, 2]),
+            lives: Vec::new(),
+        };
         let well = GroupHealth {
             suspected: NodeSet::EMPTY,
             apart: NodeSet::EMPTY,

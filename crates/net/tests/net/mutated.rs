@@ -124,14 +124,7 @@ struct Network<C: Data, N: Data> {
 impl<C: Data + FromStr, N: Data> Network<C, N> {
     fn new(nodes: Vec<AnyNode<C, N>>) -> Self {
         let timers = vec![Vec::new(); nodes.len()];
-        Self {
-            nodes,
-            timers,
-            sent: Vec::new(),
-            handled: 0,
-            sent_last: 0,
-            is_unbounded: false,
-        }
+        Self { nodes, timers, sent: Vec::new(), handled: 0, sent_last: 0, is_unbounded: false }
     }
 
     fn act(
@@ -441,8 +434,7 @@ impl Outcome {
         let founders: Vec<NodeId> = (0..STRANGER.0).map(NodeId).collect();
         let founding = Founding { view: 1, founders, patience: 0 };
         let lease = seed.is_multiple_of(2).then(|| Lease::new(Duration::from_millis(20), 0));
-        for (kind, make) in
-            [("without data", forgetful as fn(_) -> _), ("with data", remembering)]
+        for (kind, make) in [("without data", forgetful as fn(_) -> _), ("with data", remembering)]
         {
             self.attack_as_stranger(&format!("ricart-agrawala on views {kind}"), seed, || {
                 let node = |id| {

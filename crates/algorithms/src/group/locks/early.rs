@@ -129,9 +129,10 @@ mod tests {
             early.keep(7 + clock, said(2, clock), 1000);
         }
         assert_eq!(early.by_sender[&NodeId(1)].words[&7].len(), 8);
-        assert_eq!(early.by_sender[&NodeId(2)].words.keys().copied().collect::<Vec<_>>(), [
-            7, 8, 9, 10
-        ]);
+        assert_eq!(
+            early.by_sender[&NodeId(2)].words.keys().copied().collect::<Vec<_>>(),
+            [7, 8, 9, 10]
+        );
         assert!(!early.clone().take(&view(7, &[1])).1);
         assert!(!early.clone().take(&view(7, &[2])).1);
         let (taken, is_all) = early.take(&view(7, &[3]));
