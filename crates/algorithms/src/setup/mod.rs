@@ -285,7 +285,7 @@ mod tests {
         );
         assert_eq!(
             wrong("--nodes 3 --values 1"),
-            "--values: there are 1 values for 3 nodes: give one a node"
+            "--values: there is 1 value for 3 nodes: give one a node"
         );
     }
 
