@@ -66,7 +66,7 @@ impl Running {
                 outcome = &mut asking, if !is_asked => {
                     is_asked = true;
                     if let Err(error) = outcome {
-                        return Err(self.why_not(error, &claim));
+                        return Err(Self::why_not(error, &claim));
                     }
                     continue;
                 }
@@ -80,7 +80,7 @@ impl Running {
         }
     }
 
-    fn why_not(&self, error: CommandError, claim: &Claim) -> LockError {
+    fn why_not(error: CommandError, claim: &Claim) -> LockError {
         // It may have been said better.
         if let Standing::Refused(why) = &*claim.standing.borrow() {
             return why.clone();

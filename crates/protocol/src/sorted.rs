@@ -495,7 +495,7 @@ mod tests {
                 3 => *map.get_or_insert(key, 9) += 2,
                 4 => assert_eq!(map.insert(key, what), tree.insert(key, what)),
                 5 => {
-                    assert_eq!(map.split_off(&key).into_iter().count(), tree.split_off(&key).len())
+                    assert_eq!(map.split_off(&key).into_iter().count(), tree.split_off(&key).len());
                 }
                 _ => map.retain(|it, _| *it != key),
             }

@@ -33,9 +33,17 @@ pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T 
     }
 }
 
+/// A program that ignores no signal, also if these tests do: whoever runs them in the background
+/// ignores some, and what is ignored stays so in a program that is started.
+pub(crate) fn heeding_signals(program: &str) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,QUIT", program]);
+    command
+}
+
 /// The program with these arguments, and nothing in its environment that others have put there.
 pub(crate) fn vorrang(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_vorrang-service"));
+    let mut command = heeding_signals(env!("CARGO_BIN_EXE_vorrang-service"));
     command.args(arguments).stdin(Stdio::null());
     let ours = |name: &str| name.starts_with("VORRANG_") || name == "XDG_RUNTIME_DIR";
     for (name, _) in std::env::vars().filter(|(name, _)| ours(name)) {

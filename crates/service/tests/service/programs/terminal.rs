@@ -35,7 +35,7 @@ impl Terminal {
         let size = Winsize { ws_row: 50, ws_col: 1000, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&keyboard, size).expect("it has a size");
         let end = || line.try_clone().expect("the same end");
-        let mut command = Command::new("setsid");
+        let mut command = crate::support::heeding_signals("setsid");
         command.args(["--ctty", "bash", "--norc", "--noprofile", "--noediting", "-i"]);
         command.env("PROGRAM", env!("CARGO_BIN_EXE_vorrang-service")).env("PS1", "$ ");
         command.env("TERM", "dumb").env("LC_ALL", "C.UTF-8").env_remove("VORRANG_LOCK");
