@@ -39,7 +39,7 @@ pub(crate) const EXIT_CODES: &str = "Exit codes:\n   \
     78  the configuration is wrong";
 
 impl Failure {
-    /// As [`EXIT_CODES`] has it.
+    /// As `EXIT_CODES` has it.
     pub const fn code(&self) -> u8 {
         match self {
             Self::Failed(_) => 1,
