@@ -302,7 +302,7 @@ fn the_command_is_in_a_group_of_its_own_and_has_the_signals_of_its_caller() {
     // As `nohup` does, and shells without job control to what runs in the background.
     let program = env!("CARGO_BIN_EXE_vorrang-service");
     let quoted = format!("trap '' HUP INT; exec {program} \"$@\"");
-    let mut shell = std::process::Command::new("sh");
+    let mut shell = crate::support::heeding_signals("sh");
     shell.args(["-c", &quoted, "sh"]).args(args).stdin(Stdio::null());
     let (_, ignored) = lock(&mut shell);
     assert_eq!(mask(&ignored), 0b11);
