@@ -17,6 +17,7 @@ use crate::hello::{Introduction, JoinGrant, JoinRequest, Refusal};
 use crate::incarnations::Parting;
 use crate::link::Link;
 use crate::tcp_network::TcpNetwork;
+use crate::unproven::Unproven;
 
 /// How long a number is kept for a newcomer that has been given it and has not come.
 const KEPT: Duration = Duration::from_secs(30);
@@ -195,5 +196,37 @@ impl Driver<TcpNetwork> {
             away.filter(is_free).max().map(|(_, peer)| peer)
         };
         unused.or_else(hearsay).or_else(away)
+    }
+}
+
+/// Processes that are no members yet.
+impl Link {
+    /// A process has come that may be a later one.
+    pub(crate) fn note_unproven(&mut self, generation: u64) {
+        let before = self.incarnations.generation();
+        if generation > before && self.unproven.is_none() {
+            let (address, since) = (self.address.clone(), Instant::now());
+            self.unproven = Some(Unproven { generation: before, address, since });
+        }
+    }
+
+    /// In an open group: a view has the peer in this life, if in any. A process that is no member,
+    /// and has been away for so long, was perhaps none of the group: it is forgotten, and the one
+    /// before may come back. Whether it is so.
+    pub(crate) fn judge_unproven(&mut self, life: Option<u64>, patience: Duration) -> bool {
+        if life.is_some_and(|life| life >= self.incarnations.generation()) {
+            self.unproven = None;
+        }
+        let is_away = self.missing_for().is_some_and(|since| since >= patience);
+        let is_over = |it: &mut Unproven| is_away && it.since.elapsed() >= patience;
+        let Some(Unproven { generation, address, .. }) = self.unproven.take_if(is_over) else {
+            return false;
+        };
+        self.clear();
+        self.incarnations.fall_back(generation);
+        if !address.is_empty() {
+            self.address = address;
+        }
+        true
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! Of a lock on views more is asked, if it is a node without a place in the group that says such
 //! things: no member sends a number that is out of bounds, with which its node would end; no word
-//! makes it say more than a few things to each; and what it keeps does not grow with what it is told.
+//! makes it say more than a few things to each; and what it keeps does not grow with what it is
+//! told.
 //!
 //! `VORRANG_FUZZ_SECONDS=3600 cargo test -p vorrang-net --test net mutated` goes on for that long,
 //! from a seed of its own; `VORRANG_FUZZ_SEED=17` tries that seed alone, at every machine.
