@@ -27,6 +27,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             .with("incarnation", self.incarnation)
             .with("suspects", &self.suspects)
             .and(self.claims.state())
+            .and(self.voting.state())
             .with("others", StateValue::list(peers))
             .with("for next view", StateValue::list(self.queue.iter().map(|it| payload(it))))
             .with("of later views", StateValue::list(early))
@@ -93,8 +94,14 @@ fn installed<B: Data, I: Data>(install: &Install<B, I>) -> StateValue {
     let infos = infos.map(|it| (it.of, it.upto, StateValue::payload(&it.info)));
     // The usual first number goes without saying.
     let founded = Some(install.founded).filter(|&founded| founded > 1);
-    NodeState::new()
-        .with("founded as", founded)
+    let state = NodeState::new().with("founded as", founded);
+    let state = if install.voters.is_empty() {
+        state
+    } else {
+        let voters = install.voters.iter().map(|it| (it.node, it.since));
+        state.with("voters", StateValue::list(voters))
+    };
+    state
         .with("stable", install.base)
         .with("messages", StateValue::list(install.log.iter().map(entry)))
         .with("states", StateValue::list(infos))

@@ -63,7 +63,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Data, Effects, NodeId, NodeSet, Refused};
+use vorrang_protocol::{Data, Effects, NodeId, NodeSet, NodeState, Refused, StateValue};
 
 use super::decision::{Decision, Proposer};
 use super::message::{Install, Status};
@@ -151,6 +151,27 @@ impl Voting {
     /// What it was asked for, to be said.
     pub(super) fn pending(&self) -> Vec<Change> {
         self.own.iter().copied().collect()
+    }
+
+    /// As it is shown: nothing where nobody votes by name, and nothing is to change.
+    pub(super) fn state(&self) -> NodeState {
+        let state = NodeState::new();
+        let state = match self.since {
+            None => state,
+            Some(since) => {
+                let others = self.directories.iter();
+                let others = others.map(|(&id, it)| (id, it.incarnation, it.since));
+                let state = state.with("directory since", since);
+                state.with("directories of others", StateValue::list(others))
+            }
+        };
+        if self.asked.is_empty() && self.own.is_empty() {
+            return state;
+        }
+        let shown = |changes: &BTreeSet<Change>| {
+            StateValue::list(changes.iter().map(|it| StateValue::shown(it)))
+        };
+        state.with("to change", shown(&self.asked)).with("asked for here", shown(&self.own))
     }
 
     /// A node says with which directory it is up.
