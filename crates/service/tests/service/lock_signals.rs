@@ -166,6 +166,7 @@ fn a_job_in_the_background_leaves_the_terminal_to_others() {
     // It is brought to the front without having been stopped, and then has the keys.
     terminal.types("fg\n");
     terminal.shows("sleep 600\r\n");
+    terminal.is_given_to_a_job();
     terminal.types("\x03");
     terminal.types("echo \"code $?.\"\n");
     terminal.shows("code 130.");

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use rustix::termios::{Winsize, tcgetpgrp, tcsetwinsize};
 
 use super::PATIENCE;
 
@@ -73,6 +73,15 @@ impl Terminal {
             let place = String::from_utf8_lossy(&self.bytes[self.passed..]).find(words)?;
             self.passed += place + words.len();
             Some(())
+        });
+    }
+
+    /// Waits until the shell has given the terminal to a job.
+    #[track_caller]
+    pub(crate) fn is_given_to_a_job(&self) {
+        super::wait_for("a job has the terminal", || {
+            let in_front = tcgetpgrp(&self.keyboard).ok()?;
+            (in_front.as_raw_nonzero().get() as u32 != self.shell.id()).then_some(())
         });
     }
 
