@@ -287,11 +287,13 @@ impl<'de, K: Ord + Deserialize<'de>, V: Deserialize<'de>> Visitor<'de> for Entri
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-        let mut map = SortedMap::new();
-        while let Some((key, value)) = entries.next_entry()? {
-            map.insert(key, value);
+        let mut list: Vec<(K, V)> = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            list.push(entry);
         }
-        Ok(map)
+        // In one go, since whoever has written it may have chosen the worst order.
+        list.sort_by(|one, other| one.0.cmp(&other.0));
+        Ok(list.into_iter().collect())
     }
 }
 
