@@ -18,7 +18,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Barrier, mpsc};
-use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::group::locks::{NodeFactory, on_views, without_memory};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use vorrang_algorithms::flaw::{AnyMistake, Flawed};
 use vorrang_algorithms::group::detecting::Detecting;
-use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::{
     ClockNotCarried, EntersFrozen, HolderForgotten, LocksFlaw, ViewIgnored,

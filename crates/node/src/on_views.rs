@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use tokio::net::TcpListener;
 use vorrang_algorithms::group::GroupCommunication;
-use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::Setup;

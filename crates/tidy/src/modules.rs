@@ -6,6 +6,9 @@
 //! stands (`super::other`), in an import or an expression, and in modules within modules. What the
 //! root has imported belongs to the module from which it comes; to re-export it is no use of it.
 //!
+//! The same is asked of what stands next to each other in a folder further below. There `mod.rs` is
+//! the whole of which the others are parts, and is not counted: it may use them, and they it.
+//!
 //! Types are not known here. A method is not seen to be of the module in which its `impl` stands.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -48,6 +51,34 @@ impl Modules {
             }
         }
         modules
+    }
+
+    /// Of the sources of a crate, those next to each other in each folder below the top, under the
+    /// folder's path from there.
+    pub fn below(sources: &[Source<'_>], folder: &str) -> BTreeMap<String, Self> {
+        let within: Vec<(&Source<'_>, Vec<&str>)> = sources
+            .iter()
+            .filter_map(|source| Some((source, place_of(source.path.strip_prefix(folder)?))))
+            .collect();
+        let mut all: BTreeMap<String, Self> = BTreeMap::new();
+        for (source, place) in within.iter().filter(|(_, place)| place.len() > 1) {
+            for (path, at) in absolute(source, place) {
+                // Where the ways to both part, they stand next to each other.
+                let words = path.segments.iter().map(String::as_str);
+                let shared = words.zip(place).take_while(|(one, other)| one == *other).count();
+                if (1..place.len()).contains(&shared) && shared < path.segments.len() {
+                    let other = &path.segments[shared];
+                    let mut beside = place[..shared].to_vec();
+                    beside.push(other);
+                    if within.iter().any(|(_, place)| place.starts_with(&beside)) {
+                        let of = all.entry(place[..shared].join("/"));
+                        let of = of.or_insert_with(|| Self { uses: BTreeMap::new() });
+                        of.note(place[shared], other, source, at);
+                    }
+                }
+            }
+        }
+        all
     }
 
     fn note(&mut self, module: &str, other: &str, source: &Source<'_>, at: usize) {
@@ -179,25 +210,49 @@ impl Root {
 
 /// The paths of a file's code that lead to the root of its crate, and go on from there.
 fn from_root(source: &Source<'_>, place: &[&str]) -> Vec<(Path, usize)> {
+    resolved(source, place).filter(|it| it.base == 0).map(|it| (it.path, it.at)).collect()
+}
+
+/// The paths of a file's code, each from the root of its crate on.
+fn absolute(source: &Source<'_>, place: &[&str]) -> Vec<(Path, usize)> {
+    let with_base = resolved(source, place).filter(|it| it.base <= place.len()).map(|mut it| {
+        it.path.segments.splice(0..0, place[..it.base].iter().map(|&word| word.to_owned()));
+        (it.path, it.at)
+    });
+    with_base.collect()
+}
+
+/// A path in code.
+struct Resolved {
+    /// How many modules lie above the one from which it goes on.
+    base: usize,
+    /// How it goes on from there.
+    path: Path,
+    /// Where it stands.
+    at: usize,
+}
+
+fn resolved<'a>(source: &'a Source<'_>, place: &[&str]) -> impl Iterator<Item = Resolved> + 'a {
     let depth = if is_root(place) { 0 } else { place.len() };
     let nested = source.nested_modules();
-    let mut all = Vec::new();
-    for start in ["crate::", "super::", "self::"] {
-        for at in beginnings(source, start) {
+    let starts = ["crate::", "super::", "self::"].into_iter();
+    let found = starts.flat_map(move |start| beginnings(source, start));
+    found
+        .flat_map(move |at| {
             let depth = depth + nested.iter().filter(|module| module.contains(&at)).count();
-            for mut path in paths_at(source, at) {
+            paths_at(source, at).into_iter().map(move |mut path| {
                 let is_relative = |word: &&String| ["crate", "super", "self"].contains(&&***word);
                 let steps: Vec<String> =
                     path.segments.iter().take_while(is_relative).cloned().collect();
                 let up = steps.iter().filter(|word| *word == "super").count();
                 path.segments.drain(..steps.len());
-                if steps.first().is_some_and(|word| word == "crate") || up == depth && up > 0 {
-                    all.push((path, at));
-                }
-            }
-        }
-    }
-    all
+                let is_from_root = steps.first().is_some_and(|word| word == "crate");
+                let base = if is_from_root { 0 } else { depth.saturating_sub(up) };
+                // What the root says of itself goes nowhere from there.
+                (depth > 0 || is_from_root).then_some(Resolved { base, path, at })
+            })
+        })
+        .flatten()
 }
 
 /// The paths of a root's code that begin with a module, but for those that are only handed on.
@@ -282,6 +337,45 @@ mod tests {
             ];
             assert_eq!(cycles(&files), [["a", "b"].map(str::to_owned).to_vec()], "{inner}");
         }
+    }
+
+    #[test]
+    fn parts_of_a_folder_are_looked_at_as_those_of_a_crate() {
+        let below = |files: &[(&str, &str)]| {
+            let sources: Vec<Source<'_>> =
+                files.iter().map(|(path, text)| Source::of(path, text)).collect();
+            let mut found = Vec::new();
+            for (folder, modules) in Modules::below(&sources, "crates/x/src/") {
+                let names = |group: Vec<&str>| group.into_iter().map(str::to_owned).collect();
+                let groups: Vec<Vec<String>> = modules.cycles().into_iter().map(names).collect();
+                found.extend(groups.into_iter().map(|group| (folder.clone(), group.join(" "))));
+            }
+            found
+        };
+        for (d, e) in [
+            ("use super::e::X;", "use crate::b::d;"),
+            ("fn f() { crate::b::e::g() }", "use super::{other, d::Y};"),
+            ("mod x { use super::super::e::X; }", "use super::{e, d};"),
+        ] {
+            let files = [
+                ("crates/x/src/lib.rs", "mod b;"),
+                ("crates/x/src/b/mod.rs", "mod d; mod e; use d::X;"),
+                ("crates/x/src/b/d/mod.rs", "mod deep;"),
+                ("crates/x/src/b/d/deep.rs", d.replace("super::e", "super::super::e").leak()),
+                ("crates/x/src/b/e.rs", e),
+            ];
+            assert_eq!(below(&files), [("b".to_owned(), "d e".to_owned())], "{d} {e}");
+        }
+        // A folder and its parts, tests, and others of the same name.
+        assert!(
+            below(&[
+                ("crates/x/src/b/mod.rs", "mod d; mod e; use self::d::X; struct Whole;"),
+                ("crates/x/src/b/d.rs", "use super::Whole; use super::e::Y;"),
+                ("crates/x/src/b/e.rs", "#[cfg(test)]\nmod tests {\n use super::super::d::X;\n}\n"),
+                ("crates/x/src/e.rs", "use crate::b::d::X;"),
+            ])
+            .is_empty()
+        );
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! What others say of whom they cannot hear. What comes of it is in `left_out.rs`.
+//! What others say of whom they cannot hear. What comes of it is in `views/left_out.rs`.
 
 use vorrang_protocol::{NodeId, NodeSet, NodeState, SortedMap, StateValue};
 

@@ -16,7 +16,7 @@ use crate::partition::Cuts;
 pub struct Member {
     /// The node.
     pub node: NodeId,
-    /// Its incarnation: from 0, or from [a number larger than all before](super::forgetful).
+    /// Its incarnation: from 0, or from [a number larger than all before](super::founding).
     pub incarnation: u64,
 }
 
@@ -34,7 +34,7 @@ impl fmt::Display for Member {
 /// The members of the group, until the next view.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct View {
-    /// The first is 1, unless it was [founded](super::forgetful) under another number, and the next
+    /// The first is 1, unless it was [founded](super::founding) under another number, and the next
     /// is one more. Before the first there is 0, without members.
     pub id: u64,
     /// Lowest first, each node once. A member's place is its rank.

@@ -102,7 +102,7 @@
 //! begin with the founders, which vote in every incarnation, members or not. Whoever joins later
 //! may propose, and does not vote before a view says so. Voters are added, replaced and removed,
 //! and members evicted, by the next view; if a majority of voters is lost, one is made the only one
-//! [by force](super::recovery).
+//! [by force](super::views::recovery).
 //!
 //! **Links** may lose, double and reorder. There is no layer of reliable channels below: what it
 //! would need is here anyway. Messages are kept until all have them, since a view may end; every
@@ -157,7 +157,7 @@ use vorrang_protocol::{Digest, Group, NodeId};
 use super::Payload;
 use super::card::{CHANGE, Card, Demonstration, Flaw, LATENCY, MESSAGES, Setting, Terms};
 use super::detecting::Detecting;
-use super::forgetful::Founding;
+use super::founding::Founding;
 use super::informed::Informed;
 use super::message::{Beat, Install};
 use super::replica::{HasViews, Replica};

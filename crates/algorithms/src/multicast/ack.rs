@@ -34,7 +34,7 @@
 //! [`within`](crate::setup::Setup::within) and fewer than R in a row are lost, no other is removed:
 //! the answer to one of the R is there before the next time-out. Where that is not so, a member
 //! that is up may miss what was dropped. Who was removed, has crashed or has left comes back [as a
-//! new incarnation](super::membership), which is waited for from the next message on; a process
+//! new incarnation](super::ordered::membership), which is waited for from the next message on; a process
 //! that was killed only over TCP, since over UDP the others refuse another process under its
 //! number. A *sender* that crashes sends nothing again: what was lost on its way to some is
 //! delivered by the others only, so that there is no agreement on its last window. With [requests
@@ -64,8 +64,8 @@ use vorrang_protocol::{Effects, Group, NodeId, NodeSet, NodeState, SortedMap, St
 
 use super::body::{Body, Numbered};
 use super::card::{CONTROL, Card, Demonstration, Flaw, IMPLOSION, LATENCY, Setting, TAKES, Terms};
-use super::carrier::{Carrier, Up, longest};
 use super::inbox::{Arrival, Inbox};
+use super::ordered::carrier::{Carrier, Up, longest};
 use super::ordered::{self, Ordered};
 use super::silence::Silence;
 use crate::card::{Assumes, Span};

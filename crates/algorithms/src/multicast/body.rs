@@ -9,10 +9,10 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vorrang_protocol::{Counter, CounterVisitor, NodeId, StateValue};
 
 use super::Text;
-use super::membership::split;
+use super::incarnation::split;
 
 /// A message of an application: whose, and which of its messages, from 0; those of a later
-/// incarnation from [its first](super::membership) on.
+/// incarnation from [its first](super::ordered::membership) on.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Id {
     /// Whose.

@@ -8,8 +8,8 @@ use vorrang_protocol::{Effects, Invariant, NodeId, Protocol as _};
 
 use super::ack::{self, Ack};
 use super::body::{Body, Id};
-use super::carrier::Carrier;
 use super::nack::{self, Nack};
+use super::ordered::carrier::Carrier;
 use super::ordered::{Message, Ordered, Timer};
 use super::srm::{self, Srm};
 use crate::flaw::{Flawed, Mistake};

@@ -4,24 +4,21 @@
 //! sender's own. Links may lose, double and overtake messages.
 //!
 //! Two questions, and two kinds of files. How does a message get to everyone? That is a
-//! [carrier](carrier::Carrier): [`ack`], [`nack`] or [`srm`]. In which order is it delivered? That
+//! [carrier](ordered::carrier::Carrier): [`ack`], [`nack`] or [`srm`]. In which order is it delivered? That
 //! is an [order](ordering): one of six, on top of any carrier.
 
 pub mod ack;
 pub mod body;
 pub mod card;
-pub mod carrier;
 pub mod flaws;
-pub mod gaps;
 pub mod inbox;
-pub mod membership;
+mod incarnation;
 pub mod nack;
 pub mod ordered;
 pub mod ordering;
 mod silence;
 pub mod spec;
 pub mod srm;
-pub mod suppression;
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -35,7 +32,7 @@ use vorrang_protocol::NodeId;
 pub use card::Card;
 pub use ordered::Ordered;
 
-use self::carrier::Carrier;
+use self::ordered::carrier::Carrier;
 use crate::problem::Problem;
 use crate::recipe::Recipe;
 use crate::setup::{Ordering, Unfit};
@@ -208,7 +205,7 @@ struct Speaker(NodeId, u64);
 impl fmt::Display for Speaker {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(id, incarnation) = self;
-        match membership::counted(*incarnation) {
+        match incarnation::counted(*incarnation) {
             Some(0) => write!(f, "{id}"),
             Some(count) => write!(f, "{id}'{count}"),
             None => write!(f, "{id}'…{:03}", incarnation % 1000),

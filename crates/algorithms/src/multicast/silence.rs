@@ -6,7 +6,7 @@
 //! or back. So whatever is heard of a member begins the count anew, and a try counts only when
 //! there was time to answer the one before. Where the assumption does not hold, a member that is up
 //! may be removed, and what it misses then is dropped. It is told so when it is heard again, and
-//! comes back as a [new incarnation](super::membership).
+//! comes back as a [new incarnation](super::ordered::membership).
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;

@@ -105,7 +105,8 @@ pub const CARD: Card = Card {
     terms: Terms::PLAIN,
     theory: &[
         MESSAGES.costs(messages),
-        SYNC_DELAY.costs(|at| Span::between(theory::least_hand_over(at), MOST_DELAY)),
+        SYNC_DELAY
+            .costs(|at| Span::between(theory::least_hand_over(at), theory::MOST_LOCKING_DELAY)),
         RESPONSE.costs(response),
         BUSIEST.costs(|at| theory::handled_by_some(messages(at), at)),
     ],
@@ -146,12 +147,6 @@ fn messages(at: &Setting) -> Span {
     }
 }
 
-/// The time from an exit to the next entry at most, in T, if no request with an older stamp comes
-/// meanwhile: after one T the locks of the leaver are back, and all waiting requests have arrived;
-/// after two all requests that block others know it, after three their locks are back as well, and
-/// after four the youngest of those that were refused nowhere has all its locks.
-pub(super) const MOST_DELAY: f64 = 4.0;
-
 /// There and back, unless a node asks only itself. Under saturation all contenders take turns, so
 /// that a request takes as long as all stays and hand-overs of a round.
 fn response(at: &Setting) -> Span {
@@ -159,7 +154,7 @@ fn response(at: &Setting) -> Span {
     match at.load {
         Load::Light | Load::Heavy if at.contenders == 1 => alone,
         Load::Light => alone,
-        Load::Heavy => alone.or(theory::queue_of(at.contenders, MOST_DELAY, at)),
+        Load::Heavy => alone.or(theory::queue_of(at.contenders, theory::MOST_LOCKING_DELAY, at)),
     }
 }
 

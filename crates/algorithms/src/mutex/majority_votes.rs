@@ -95,7 +95,6 @@ use super::card::{
     Setting, Terms,
 };
 use super::locking::{Arbiter, Phase};
-use super::maekawa::MOST_DELAY;
 use super::self_messages::HandlesSelfMessages;
 use super::{
     ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice, theory,
@@ -398,7 +397,9 @@ pub const CARD: Card = Card {
     terms: Terms { needs: MORE_THAN_HALF, ..Terms::PLAIN },
     theory: &[
         MESSAGES.costs(messages),
-        SYNC_DELAY.costs(|at| Span::between(f64::from(at.nodes().min(2) - 1), MOST_DELAY)),
+        SYNC_DELAY.costs(|at| {
+            Span::between(f64::from(at.nodes().min(2) - 1), theory::MOST_LOCKING_DELAY)
+        }),
         RESPONSE.costs(response),
         BUSIEST.costs(|at| theory::handled_by_some(messages(at), at)),
     ],
@@ -422,7 +423,7 @@ fn messages(at: &Setting) -> Span {
 }
 
 fn response(at: &Setting) -> Span {
-    let queue = theory::queue_of(at.contenders, MOST_DELAY, at);
+    let queue = theory::queue_of(at.contenders, theory::MOST_LOCKING_DELAY, at);
     if at.contenders == 1 { Span::exactly(queue.low) } else { queue }
 }
 

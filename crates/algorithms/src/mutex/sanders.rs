@@ -59,7 +59,6 @@ use super::lemmas::locking::{
     nothing_is_kept_in_vain, one_lock_an_arbiter, those_in_the_way_are_told,
 };
 use super::locking::{Locking, Structure};
-use super::maekawa::MOST_DELAY;
 use super::theory;
 use crate::card::{Assumes, Span};
 use crate::recipe::Recipe;
@@ -138,7 +137,7 @@ pub const CARD: Card = Card {
     terms: Terms::PLAIN,
     theory: &[
         MESSAGES.costs(messages),
-        SYNC_DELAY.costs(|_| Span::between(0.0, MOST_DELAY)),
+        SYNC_DELAY.costs(|_| Span::between(0.0, theory::MOST_LOCKING_DELAY)),
         RESPONSE.costs(response),
         BUSIEST.costs(|at| theory::handled_by_some(messages(at), at)),
     ],
@@ -186,7 +185,7 @@ fn response(at: &Setting) -> Span {
     match at.load {
         Load::Light => alone,
         Load::Heavy if at.contenders == 1 => alone,
-        Load::Heavy => alone.or(theory::queue_of(at.contenders, MOST_DELAY, at)),
+        Load::Heavy => alone.or(theory::queue_of(at.contenders, theory::MOST_LOCKING_DELAY, at)),
     }
 }
 

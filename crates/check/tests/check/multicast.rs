@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::multicast::ack::Ack;
-use vorrang_algorithms::multicast::carrier::Carrier;
 use vorrang_algorithms::multicast::flaws::{
     EVERY_GAP_IS_ASKED_FOR_KEPT, ONE_BACK_OFF_KEPT, SuppressedForEver,
 };
 use vorrang_algorithms::multicast::nack::Nack;
+use vorrang_algorithms::multicast::ordered::carrier::Carrier;
 use vorrang_algorithms::multicast::spec::Deliveries;
 use vorrang_algorithms::multicast::srm::Srm;
 use vorrang_algorithms::multicast::{Command, Notice, Ordered, Text};

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use vorrang_algorithms::flaw::Flawed;
-use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::ReplacedLifeNotAwaited;
 use vorrang_algorithms::group::locks::spec::{Fed, Locked};

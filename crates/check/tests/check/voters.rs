@@ -10,7 +10,7 @@ use vorrang_algorithms::flaw::Mistake as _;
 use vorrang_algorithms::group::Payload;
 use vorrang_algorithms::group::decision::Decision;
 use vorrang_algorithms::group::flaws::{Misjudgement, Misjudging, TakenForTheFormer, Wrong};
-use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::message::Install;
 use vorrang_algorithms::group::synod::Synod;

@@ -10,10 +10,18 @@ use vorrang_protocol::{Data, NodeId, Protocol};
 use vorrang_sim::{Fault, FaultCounts};
 use vorrang_trace::{Line, Record, What};
 
-use super::processes::Recorded;
 use super::{Counted, News};
 use crate::failure::Failure;
 use crate::problem::Scene;
+
+/// The records of processes.
+#[derive(Debug, Default)]
+pub(super) struct Recorded {
+    /// Their records, each as a line.
+    pub(super) lines: Vec<String>,
+    /// The killed nodes, and when they were last heard.
+    pub(super) killed: Vec<(NodeId, u64)>,
+}
 
 /// What is done to a process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -2,16 +2,18 @@
 
 use std::time::Duration;
 
+use tokio::net::TcpListener;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
 use vorrang_algorithms::mutex::Command;
-use vorrang_net::{Config, Handle, LinkState, LinkStatus, Status, Stopped, bind_loopback};
+use vorrang_net::{
+    Config, Handle, LinkState, LinkStatus, Starting, Status, Stopped, bind_loopback,
+};
 use vorrang_protocol::NodeId;
 use vorrang_sim::Random;
 
-use super::lock::{Launch, Nodes, quota};
-use super::turns::Turns;
-use super::{Counted, News, make_room};
+use super::turns::{Turns, quota};
+use super::{Counted, News, Nodes, make_room};
 use crate::failure::Failure;
 use crate::problem::Scene as _;
 use crate::problem::mutex::Scenario;
@@ -20,6 +22,9 @@ use crate::problem::mutex::Scenario;
 pub(super) struct Local<C> {
     pub(super) handles: Vec<Handle<C>>,
 }
+
+/// Starts a node with its application.
+pub(super) type Launch<'a> = &'a dyn Fn(Config, TcpListener, Turns) -> Starting<Handle<Command>>;
 
 /// Starts all nodes.
 pub(super) async fn start(

@@ -8,21 +8,21 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use tokio::net::TcpListener;
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::mutex::spec::HappenedBefore;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_catalogue::NodeOf;
-use vorrang_net::{Clock, Config, Handle, Log, Starting};
+use vorrang_net::{Clock, Config, Log};
 use vorrang_protocol::NodeId;
 use vorrang_sim::{FaultCounts, Random};
 use vorrang_trace::{Measure, Record, Summary, Verdict, What, judge};
 
 use super::kills::{Kills, in_order};
-use super::turns::Turns;
+use super::turns::quota;
 use super::worker::{Shift, WorkerSetup};
 use super::{
-    Counted, News, Place, Processes, events, kills, local, orders, processes, runtime, settle,
+    Counted, News, Nodes, Place, Processes, events, kills, local, orders, processes, runtime,
+    settle,
 };
 use crate::failure::Failure;
 use crate::figures::Measured;
@@ -75,13 +75,10 @@ pub(super) fn run(
     Ok(measured)
 }
 
-/// Starts a node with its application.
-pub(super) type Launch<'a> = &'a dyn Fn(Config, TcpListener, Turns) -> Starting<Handle<Command>>;
-
 /// Runs a scenario with all nodes in this process.
 fn here(
     scenario: &Scenario,
-    launch: Launch<'_>,
+    launch: local::Launch<'_>,
     progress: Option<Progress<'_>>,
 ) -> Result<(), Failure> {
     runtime()?.block_on(async {
@@ -106,21 +103,6 @@ fn shift(scenario: &Scenario, id: NodeId) -> Shift {
 fn waits(scenario: &Scenario) -> bool {
     scenario.load == LoadKind::Heavy
         && kills::planned(scenario).first().is_some_and(|(at, _)| at.is_zero())
-}
-
-/// Nodes that can be told to ask, wherever they run.
-pub(super) trait Nodes: Counted {
-    /// Tells a node's application to take a turn.
-    async fn ask(&mut self, node: NodeId, command: Command) -> Result<(), Failure>;
-}
-
-/// How many turns each node takes by itself: under heavy load its share, as in the simulator,
-/// otherwise none.
-pub(super) fn quota(scenario: &Scenario, node: NodeId) -> u64 {
-    match scenario.load {
-        LoadKind::Heavy => scenario.asking().share(scenario.entries, node, scenario.nodes()),
-        LoadKind::Light | LoadKind::Burst => 0,
-    }
 }
 
 /// Lets the nodes do what the scenario says, to the end.

@@ -17,7 +17,7 @@ use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::multicast::Multicast;
-use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::mutex::{self, Mutex};
 use vorrang_algorithms::registry::Recipe;
 use vorrang_algorithms::wave::Wave;
 use vorrang_catalogue::NodeOf;
@@ -159,6 +159,12 @@ trait Counted {
     async fn kill(&mut self, node: NodeId) -> Result<(), Failure>;
     /// Starts a killed node again, without its memory.
     async fn restart(&mut self, node: NodeId) -> Result<(), Failure>;
+}
+
+/// Nodes of a lock that can be told to ask, wherever they run.
+trait Nodes: Counted {
+    /// Tells a node's application to take a turn.
+    async fn ask(&mut self, node: NodeId, command: mutex::Command) -> Result<(), Failure>;
 }
 
 /// Waits until every message that was sent has been handled. Handling one may send another, so the

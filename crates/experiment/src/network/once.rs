@@ -12,9 +12,9 @@ use vorrang_protocol::{NodeId, NodeSet, Protocol};
 use vorrang_sim::Workload as _;
 use vorrang_trace::{Meter, Record, Sent, What, judge};
 
-use super::kills::{self, Kills, in_order};
+use super::kills::{self, Kills, Recorded, in_order};
 use super::local::{self, Local};
-use super::processes::{self, Processes, Recorded};
+use super::processes::{self, Processes};
 use super::{
     Counted as _, News, Place, Processes as In, events, make_room, orders, runtime, settle,
 };

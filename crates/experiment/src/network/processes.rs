@@ -14,9 +14,9 @@ use vorrang_net::Clock;
 use vorrang_protocol::NodeId;
 use vorrang_trace::Line;
 
-use super::lock::Nodes;
+use super::kills::Recorded;
 use super::worker::{RECORD, TIMERS_SET, WorkerSetup};
-use super::{Counted, News};
+use super::{Counted, News, Nodes};
 use crate::failure::Failure;
 
 /// The processes, and what they answer.
@@ -297,15 +297,6 @@ impl Processes {
         }
         Ok(recorded)
     }
-}
-
-/// The records of processes.
-#[derive(Debug, Default)]
-pub(super) struct Recorded {
-    /// Their records, each as a line.
-    pub(super) lines: Vec<String>,
-    /// The killed nodes, and when they were last heard.
-    pub(super) killed: Vec<(NodeId, u64)>,
 }
 
 #[cfg(test)]

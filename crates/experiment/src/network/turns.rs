@@ -9,6 +9,8 @@ use vorrang_protocol::{NodeId, Refused};
 use vorrang_sim::{Distribution, Random};
 
 use super::News;
+use crate::options::mutex::LoadKind;
+use crate::problem::mutex::Scenario;
 
 /// Asks, stays, leaves, and asks again as often as it is to.
 #[derive(Debug)]
@@ -75,5 +77,14 @@ impl Application for Turns {
 
     fn on_refused(&mut self, refused: Refused, _: &mut ApplicationEffects<Command>) {
         self.tell(News::Failed(self.node, refused.to_string()));
+    }
+}
+
+/// How many turns each node takes by itself: under heavy load its share, as in the simulator,
+/// otherwise none.
+pub(super) fn quota(scenario: &Scenario, node: NodeId) -> u64 {
+    match scenario.load {
+        LoadKind::Heavy => scenario.asking().share(scenario.entries, node, scenario.nodes()),
+        LoadKind::Light | LoadKind::Burst => 0,
     }
 }

@@ -7,7 +7,7 @@ use vorrang_protocol::{NodeId, show_duration_ns};
 use vorrang_sim::{Fault, Faults, Link, Partition, Severity, Share, Skew, Slow, parse_duration_ns};
 
 use super::choice::{Choice, name};
-use super::holder::Whom;
+use super::whom::Whom;
 use crate::failure::Failure;
 #[cfg(feature = "clap")]
 use crate::values::whole;

@@ -3,50 +3,11 @@
 //! Up to a fault a run is the same as without it: so the holder is found by a run without the
 //! fault, and its number replaces the word.
 
-use std::fmt;
-
 use vorrang_protocol::{NodeId, show_duration_ns};
 
 use super::fault_args::{During, FaultArgs};
+use super::whom::{HOLDER, Whom};
 use crate::failure::Failure;
-
-/// The node of a fault.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Whom {
-    /// To this node.
-    Node(NodeId),
-    /// The node that is inside then, or else the next to enter.
-    Holder,
-}
-
-const HOLDER: &str = "holder";
-
-impl Whom {
-    /// Reads a node's number or `holder`.
-    pub fn read(text: &str) -> Option<Self> {
-        match text.trim() {
-            HOLDER => Some(Self::Holder),
-            number => Some(Self::Node(NodeId(number.parse().ok()?))),
-        }
-    }
-
-    /// The node, if it is known.
-    pub const fn node(self) -> Option<NodeId> {
-        match self {
-            Self::Node(node) => Some(node),
-            Self::Holder => None,
-        }
-    }
-}
-
-impl fmt::Display for Whom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Node(node) => node.fmt(f),
-            Self::Holder => f.write_str(HOLDER),
-        }
-    }
-}
 
 impl FaultArgs {
     /// The first fault of a holder: when, and as it was typed.

@@ -19,6 +19,7 @@ pub mod single_fault;
 #[cfg(feature = "clap")]
 mod typed_options;
 pub mod views;
+pub mod whom;
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;

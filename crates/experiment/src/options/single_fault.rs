@@ -4,7 +4,7 @@ use vorrang_protocol::NodeId;
 use vorrang_sim::Link;
 
 use super::fault_args::{During, FaultArgs};
-use super::holder::Whom;
+use super::whom::Whom;
 
 /// One thing that goes wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

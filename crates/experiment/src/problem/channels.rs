@@ -3,17 +3,20 @@
 use std::time::Duration;
 
 use vorrang_algorithms::layer::reliable::Retries;
+use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
-use vorrang_catalogue::{self as any, Kinds};
-use vorrang_protocol::{Graph, parse_duration_ns, show_duration_ns};
+use vorrang_catalogue::{self as any, Kinds, NodeOf};
+use vorrang_protocol::{Graph, Guard, parse_duration_ns, show_duration_ns};
 use vorrang_trace::Header;
 
-use super::subject::MadeOf;
 use super::{Nodes, ProblemDriver, Scene};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::options::check::{Channels, CheckArgs};
 use crate::options::choice::{Choice as _, name};
+
+/// How nodes are made, and what holds of them.
+pub(super) type MadeOf<Q> = (Node<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);
 
 /// How often something is sent again in a simulation before a peer is left alone: with time-outs
 /// that double up to 64 times, that is after some six thousand message delays.

@@ -25,6 +25,7 @@ mod simulate;
 mod staged;
 mod subject;
 mod survives;
+mod to_file;
 mod verify;
 pub mod wave;
 

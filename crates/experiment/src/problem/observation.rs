@@ -11,7 +11,7 @@ use vorrang_sim::Recorder;
 use vorrang_trace::{Fault, Line, Loss, Payload, Record, What};
 
 use super::ProblemDriver;
-use super::simulate::ToFile;
+use super::to_file::ToFile;
 
 /// A record carries here what can be said of it without the types of an algorithm.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

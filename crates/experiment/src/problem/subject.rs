@@ -3,7 +3,6 @@
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::mutex::stamps::STAMP_ORDER;
 use vorrang_algorithms::problem::Problem;
-use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::{self as any, NodeOf};
 use vorrang_check as check;
@@ -11,7 +10,7 @@ use vorrang_draw::{Look, Mark};
 use vorrang_protocol::{Guard, NodeId};
 use vorrang_trace::{Header, LineEvent, Recording, What};
 
-use super::channels::{self, Layer};
+use super::channels::{self, Layer, MadeOf};
 use super::remarks::assumptions;
 use super::retrace::{self, Retraced, Watching};
 use super::{
@@ -201,9 +200,6 @@ impl<Q: ProblemDriver> SubjectOf<Q> {
         Ok((over.node, over.guards))
     }
 }
-
-/// How nodes are made, and what holds of them.
-pub(super) type MadeOf<Q> = (Node<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);
 
 /// Nodes, and what holds of them.
 type Guarded<Q> = (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>);

@@ -19,8 +19,8 @@ use crate::failure::Failure;
 use crate::network::{Place, Processes};
 use crate::options::RunArgs;
 use crate::options::fault_args::FaultArgs;
-use crate::options::holder::Whom;
 use crate::options::mutex::{LoadKind, MutexArgs};
+use crate::options::whom::Whom;
 use crate::problem::{Role, Survives};
 
 const MS: u64 = 1_000_000;

@@ -14,7 +14,7 @@ use vorrang_sim::{Distribution, Link, Partition, Random, Share, Skew, Slow, Slow
 use super::subject::{Footing, Subject};
 use crate::options::RunArgs;
 use crate::options::fault_args::{During, FaultArgs};
-use crate::options::holder::Whom;
+use crate::options::whom::Whom;
 use crate::problem::{Role, Survives};
 
 /// T, the mean latency of all runs.

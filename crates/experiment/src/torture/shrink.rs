@@ -17,8 +17,8 @@ use super::subject::Subject;
 use crate::failure::Failure;
 use crate::options::RunArgs;
 use crate::options::fault_args::{During, FaultArgs};
-use crate::options::holder::Whom;
 use crate::options::mutex::LoadKind;
+use crate::options::whom::Whom;
 use crate::values::roundest;
 
 /// At most so many runs for one schedule.

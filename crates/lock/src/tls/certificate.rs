@@ -11,7 +11,7 @@ use time::OffsetDateTime;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer as _, X509Certificate};
 
-use super::files::{KeyError, read_certificates};
+use super::pem::{KeyError, read_certificates};
 
 /// What the holder of a certificate is to the group.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]

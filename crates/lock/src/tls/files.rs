@@ -1,18 +1,18 @@
 //! The three files that a member or a client needs, read and judged.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use rustls::crypto::CryptoProvider;
-use rustls::pki_types::pem::{self, PemObject as _};
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, UnixTime};
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{PrivateKeyDer, UnixTime};
 use rustls::sign::CertifiedKey;
 use rustls::{Error, InconsistentKeys, RootCertStore};
 
 use super::certificate::{Certificate, Date, Holder, Role};
+use super::pem::{KeyError, not_pem, read_certificates, unreadable};
 use super::verifier::{Accepts, Verifier};
 
 /// Where the keys of a member or a client are.
@@ -25,46 +25,6 @@ pub struct KeyFiles {
     pub certificate: PathBuf,
     /// The private key of the own certificate.
     pub key: PathBuf,
-}
-
-/// Why keys cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum KeyError {
-    /// A file could not be read.
-    #[error("{}: cannot read {what}: {source}", path.display())]
-    Unreadable {
-        /// The file.
-        path: PathBuf,
-        /// What should be in it.
-        what: &'static str,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// Others may read a private key.
-    #[error(
-        "{}: every user of this machine can read this private key (mode {mode:04o}): \
-         say 'chmod 600 {}'", path.display(), path.display()
-    )]
-    Open {
-        /// The file.
-        path: PathBuf,
-        /// Its permissions.
-        mode: u32,
-    },
-    /// A file is not what it should be.
-    #[error("{}: {why}", path.display())]
-    Wrong {
-        /// The file.
-        path: PathBuf,
-        /// What is wrong with it.
-        why: String,
-    },
-}
-
-impl KeyError {
-    fn wrong(path: &Path, why: impl Into<String>) -> Self {
-        Self::Wrong { path: path.to_owned(), why: why.into() }
-    }
 }
 
 /// The algorithms in use: those of ring, with the cipher that costs least for short messages first.
@@ -162,31 +122,6 @@ impl Loaded {
             ))
         })
     }
-}
-
-fn unreadable(path: &Path, what: &'static str) -> impl FnOnce(io::Error) -> KeyError {
-    move |source| KeyError::Unreadable { path: path.to_owned(), what, source }
-}
-
-fn not_pem(path: &Path, what: &'static str) -> impl FnOnce(pem::Error) -> KeyError {
-    move |error| match error {
-        pem::Error::NoItemsFound => {
-            KeyError::wrong(path, format!("there is no {what} in it, as PEM has them"))
-        }
-        other => KeyError::wrong(path, format!("the {what} cannot be read: {other}")),
-    }
-}
-
-/// All certificates in a file, at least one.
-pub(super) fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, KeyError> {
-    let what = "certificate";
-    let text = fs::read(path).map_err(unreadable(path, "the certificate"))?;
-    let read: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&text).collect();
-    let read = read.map_err(not_pem(path, what))?;
-    if read.is_empty() {
-        return Err(not_pem(path, what)(pem::Error::NoItemsFound));
-    }
-    Ok(read)
 }
 
 fn read_authorities(path: &Path) -> Result<(RootCertStore, Certificate), KeyError> {

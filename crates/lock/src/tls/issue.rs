@@ -13,7 +13,8 @@ use rustls::server::ParsedCertificate;
 use time::OffsetDateTime;
 
 use super::certificate::{Certificate, Date, Holder, Role, validate_name};
-use super::files::{provider, read_certificates};
+use super::files::provider;
+use super::pem::read_certificates;
 
 /// For how many days an authority is valid if nothing else is said: ten years.
 pub const AUTHORITY_DAYS: u32 = 3653;

@@ -28,7 +28,9 @@ mod files;
 #[cfg(feature = "keys")]
 pub mod issue;
 mod member_list;
+mod pem;
 mod remote;
+mod rustls_config;
 mod sentence;
 mod stream;
 mod transport;
@@ -36,8 +38,9 @@ mod verdict;
 mod verifier;
 
 pub use certificate::{Certificate, Holder, MAX_NAME_LEN, NameError, Role, validate_name};
-pub use files::{KeyError, KeyFiles};
+pub use files::KeyFiles;
 pub use member_list::MemberList;
+pub use pem::KeyError;
 pub use remote::{ClientTls, Remote};
 pub use stream::TlsStream;
 pub use transport::{Tls, TlsListener};

@@ -14,10 +14,11 @@ use tokio::time::timeout;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use super::certificate::{Certificate, Holder, Role};
-use super::files::{KeyError, KeyFiles, Loaded};
+use super::files::{KeyFiles, Loaded};
+use super::pem::KeyError;
+use super::rustls_config::{client, nominal, server};
 use super::sentence::shake_hands;
 use super::stream::holder;
-use super::transport::{client, nominal, server};
 use super::verifier::Accepts;
 
 /// What is spoken over it.

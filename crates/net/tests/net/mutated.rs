@@ -20,7 +20,7 @@ use std::time::{Duration, Instant, SystemTime};
 use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
-use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::group::locks::{
     Lease, NodeFactory, OnViews, on_views, with_memory, without_memory,
 };

@@ -9,7 +9,7 @@ use std::time::Duration;
 use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::group::locks::{NodeFactory, ViewLayer, with_memory};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::setup::Setup;

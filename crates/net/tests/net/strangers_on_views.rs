@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
-use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::group::locks::message::{Message, Word};
 use vorrang_algorithms::group::locks::{NodeFactory, OnViews, without_memory};
 use vorrang_algorithms::group::message::{Install, Message as OfViews, Progress, Status};

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::multicast::ack::Ack;
-use vorrang_algorithms::multicast::carrier::Carrier;
 use vorrang_algorithms::multicast::nack::Nack;
+use vorrang_algorithms::multicast::ordered::carrier::Carrier;
 use vorrang_algorithms::multicast::spec::Deliveries;
 use vorrang_algorithms::multicast::srm::Srm;
 use vorrang_algorithms::multicast::{Command, Notice, Ordered, Text};

@@ -17,10 +17,8 @@ pub(crate) mod recover;
 pub(crate) mod semaphore;
 pub(crate) mod serve;
 mod target;
-mod under_hold;
 mod wait_time;
 mod watch;
-mod without_command;
 
 use crate::failure::Failure;
 

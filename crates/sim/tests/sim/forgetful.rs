@@ -5,7 +5,7 @@
 
 use crate::users;
 
-use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::group::locks::spec::Locked;
 use vorrang_algorithms::group::locks::{NodeFactory, OnViews, with_memory, without_memory};
 use vorrang_algorithms::layer::Reliable;

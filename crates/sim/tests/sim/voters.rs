@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use vorrang_algorithms::group::forgetful::Founding;
+use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::group::locks::{Lease, NodeFactory};
 use vorrang_algorithms::group::named::spec::NamedLocked;
 use vorrang_algorithms::group::named::{

@@ -71,17 +71,21 @@ fn modules_form_no_cycles() {
     let (mut sizes, mut uses) = (Sizes::new(), Vec::new());
     for Crate { name, .. } in tree.crates() {
         let folder = format!("crates/{name}/src/");
-        let modules = Modules::of(&sources, &folder);
-        let cycles = modules.cycles();
-        let size = cycles.iter().map(Vec::len).sum();
-        if size > 0 {
-            sizes.insert(format!("crates/{name}"), Size { size, lines: vec![1] });
+        let mut all = vec![(format!("crates/{name}"), Modules::of(&sources, &folder))];
+        let below = Modules::below(&sources, &folder).into_iter();
+        all.extend(below.map(|(path, modules)| (format!("{folder}{path}"), modules)));
+        for (key, modules) in all {
+            let cycles = modules.cycles();
+            let size = cycles.iter().map(Vec::len).sum();
+            if size > 0 {
+                sizes.insert(key.clone(), Size { size, lines: vec![1] });
+            }
+            let inside = cycles.iter().flat_map(|group| modules.uses_in(group));
+            uses.extend(inside.map(|it| {
+                let Use { module, other, path, line } = it;
+                (key.clone(), format!("{path}:{line}: {module} uses {other}"))
+            }));
         }
-        let inside = cycles.iter().flat_map(|group| modules.uses_in(group));
-        uses.extend(inside.map(|it| {
-            let Use { module, other, path, line } = it;
-            (format!("crates/{name}"), format!("{path}:{line}: {module} uses {other}"))
-        }));
     }
     let remedy = |key: &str| {
         let of = uses.iter().filter(|(of, _)| of == key).map(|(_, text)| format!("\n    {text}"));

@@ -5,7 +5,7 @@ use vorrang_protocol::NodeId;
 use super::seat::Seat;
 use super::{Exclusive, Lease, Locks, NodeFactory, OnViews, OneLock, ViewLayer};
 use crate::group::detecting::Detecting;
-use crate::group::forgetful::Founding;
+use crate::group::founding::Founding;
 use crate::group::views::Views;
 use crate::setup::Setup;
 

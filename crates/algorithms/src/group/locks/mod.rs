@@ -63,11 +63,9 @@
 //! last node [only serves](crate::mutex::card::Terms) must let it compete.
 
 mod early;
-mod effects;
 pub mod flaws;
 mod forgetful;
 pub mod in_views;
-mod lease;
 pub mod message;
 pub mod rebuild;
 pub(in crate::group) mod seat;
@@ -80,10 +78,10 @@ use vorrang_protocol::{
     Delay, Effects, Group, Never, NodeId, NodeState, Outbox, Protocol, Refused,
 };
 
-pub use self::effects::{Hands, SeatEffects};
 pub use self::forgetful::{with_memory, without_memory};
+pub use self::in_views::effects::{Hands, SeatEffects};
+pub use self::in_views::lease::Lease;
 use self::in_views::{Ended, InViews, Inner, OfMember, ViewLayerOf};
-pub use self::lease::Lease;
 use self::message::Word;
 use self::seat::{Application, Seat, Stance};
 pub use self::values::{ApplicationState, NodeFactory};

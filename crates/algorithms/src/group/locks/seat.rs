@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Group, NodeId, NodeSet, NodeState, StateValue};
 
-use super::effects::{Among, SeatEffects};
+use super::in_views::effects::{Among, SeatEffects};
 use super::message::Word;
 use super::rebuild::{Rebuilt, Roster};
 use super::{Exclusive, NodeFactory};

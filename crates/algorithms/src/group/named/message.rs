@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use super::command::Lead;
 use super::name::Key;
+use super::permit;
 use super::report::Chunk;
-use super::semaphore;
 use crate::group::locks::message::Word;
 use crate::layer::kinds::{MOST_KINDS, with};
 use crate::mutex::FencingToken;
@@ -42,7 +42,7 @@ pub enum Said<M> {
     /// Of a lock, or an election.
     Lock(Word<M>),
     /// Of a semaphore.
-    Permit(semaphore::Message),
+    Permit(permit::Message),
     /// Of who leads, since this token.
     Leads(FencingToken, Option<Lead>),
 }

@@ -15,7 +15,7 @@
 //! their view ([`InViews`]). **What belongs to a name** is an algorithm among the members of the
 //! view, made when the name is first asked for, with a *seat* for each member, as in [one
 //! lock](super::locks), and a *desk* before it, where the member's clients wait. Nothing is created
-//! beforehand. [Semaphores](semaphore) have a machine of their own.
+//! beforehand. [Semaphores](permit) have a machine of their own.
 //!
 //! **The rules.**
 //!
@@ -79,15 +79,14 @@
 //! | the first message about a name, to each member | its bytes once |
 //! | a view change | the names in use: up to so many bytes in the decision, else chunks |
 mod command;
-mod desk;
-mod effects;
 pub mod flaws;
 mod gathering;
 mod letters;
+mod limits;
 pub mod message;
 mod name;
+pub mod permit;
 pub mod report;
-pub mod semaphore;
 mod shown;
 pub mod spec;
 mod table;
@@ -100,14 +99,14 @@ pub use self::command::{
     ALREADY_HELD, ALREADY_WANTED, Client, Command, HAS_CLIENTS, IS_LEAVING, Lead, Loss, NO_PERMITS,
     NOT_HELD, NOT_WANTED, Notice, Refusal, Want,
 };
-pub use self::desk::Batch;
+pub use self::limits::{Batch, Limits};
 use self::message::{Letter, Timer};
 pub use self::name::{Key, Kind, LONGEST_NAME, LONGEST_VALUE, Name, UnfitText, Value};
 use self::report::Handover;
 use self::table::Place;
-pub use self::table::{Limits, Table};
+pub use self::table::Table;
 use super::detecting::Detecting;
-use super::forgetful::Founding;
+use super::founding::Founding;
 use super::locks::in_views::{Ended, InViews, Inner, OfMember, ViewLayerOf};
 use super::locks::message::Word;
 use super::locks::{Exclusive, Hands, Lease, NodeFactory};

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use vorrang_protocol::Digest;
 
 use super::command::Lead;
-use super::desk::claim;
 use super::name::Key;
-use super::semaphore::Standing;
+use super::permit::Standing;
 use crate::group::locks::in_views::Report;
 use crate::group::locks::seat::Stance;
+use crate::mutex::Claim;
 
 /// What a member hands over when a view ends.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -156,4 +156,9 @@ impl Hasher for Fnv {
     fn write_isize(&mut self, number: isize) {
         self.write_u64(number as u64);
     }
+}
+
+/// The claim of a client that shares, or does not.
+pub(super) const fn claim(is_shared: bool) -> Claim {
+    if is_shared { Claim::Shared } else { Claim::Exclusive }
 }

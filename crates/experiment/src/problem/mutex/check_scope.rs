@@ -3,13 +3,12 @@
 use std::fmt::Write as _;
 
 use vorrang_algorithms::card::Order;
-use vorrang_algorithms::mutex::Claim;
 use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::spec::Admission;
 use vorrang_algorithms::setup::Setup;
 use vorrang_check::{FOREVER, Faults};
 
-use super::question::Turns;
+use super::turns::{Turns, claims};
 use crate::options::list;
 use crate::options::mutex::{Half, show_entries};
 use crate::problem::remarks::{Remarks, nodes_in_words};
@@ -43,12 +42,6 @@ pub(super) fn turns_in_words(card: &Card, turns: &Turns) -> String {
         text.push_str(", one at a time");
     }
     text
-}
-
-/// Claims as they are typed.
-pub(super) fn claims(claims: &[Claim]) -> String {
-    let claim = |claim: &Claim| claim.to_string().replace(' ', ":");
-    claims.iter().map(claim).collect::<Vec<_>>().join(",")
 }
 
 /// Warns of questions that no algorithm could answer wrongly.

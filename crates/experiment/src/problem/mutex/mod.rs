@@ -6,6 +6,7 @@ pub mod on_views;
 mod question;
 mod question_on_views;
 mod scenario;
+mod turns;
 
 use vorrang_algorithms::group::locks::spec::Locked;
 use vorrang_algorithms::group::virtual_synchrony;

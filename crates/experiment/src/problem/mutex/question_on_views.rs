@@ -13,7 +13,7 @@ use vorrang_workload::mutex::ToldLocks;
 
 use super::check_scope;
 use super::on_views::{Views, refuse_named_nodes};
-use super::question::Turns;
+use super::turns::Turns;
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
 use crate::options::choice::name;
