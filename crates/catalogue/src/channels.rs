@@ -43,5 +43,5 @@ pub(crate) fn over_channels<Q: Problem>(
         return Nodes::without_types(group, Arc::new(flawed), kinds);
     }
     let guards = guards.into_iter().map(Reliable::guard).collect();
-    Nodes::of::<Reliable<NodeOf<Q>>>(group, Arc::new(over), guards, kinds)
+    Nodes::correct::<Reliable<NodeOf<Q>>>(group, Arc::new(over), guards, kinds)
 }

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::problem::Problem;
 use vorrang_erased::{AnyNode, Fresh, Population};
 use vorrang_protocol::{Group, Guard, Protocol};
 
-use crate::{NodeOf, PopulationOf};
+use crate::{NodeOf, PopulationOf, correct};
 
 /// The names of kinds of messages.
 pub type Kinds = &'static [&'static str];
@@ -36,22 +37,40 @@ pub struct Nodes<Q: Problem> {
 }
 
 impl<Q: Problem> Nodes<Q> {
-    /// Nodes of one type.
-    pub(crate) fn of<P>(group: Group, node: Fresh<P>, guards: Vec<Guard<P>>, kinds: Kinds) -> Self
+    /// Nodes of one type, without a mistake. Without their types they are of the same type as those
+    /// with one.
+    pub(crate) fn correct<P>(
+        group: Group,
+        node: Fresh<P>,
+        guards: Vec<Guard<P>>,
+        kinds: Kinds,
+    ) -> Self
     where
         P: Protocol<Command = Q::Command, Notice = Q::Notice>,
     {
         let any = Arc::clone(&node);
         Self {
-            node: Arc::new(move |id| AnyNode::new(any(id))),
-            guards: guards.iter().cloned().map(AnyNode::guard_of).collect(),
+            node: Arc::new(move |id| correct(any(id))),
+            guards: guards.iter().cloned().map(of_correct).collect(),
             kinds,
             populate: Box::new(move |is_guarded| {
                 let guards = if is_guarded { &guards[..] } else { &[] };
-                let population = Population::of(group.size(), Arc::clone(&node)).with_kinds(kinds);
-                population.guarded(guards.iter().cloned()).into()
+                let population = Population::erased_by(correct, group.size(), Arc::clone(&node));
+                population.with_kinds(kinds).guarded(guards.iter().cloned()).into()
             }),
         }
+    }
+
+    /// Nodes of one type, which have no invariants.
+    pub(crate) fn unguarded<P>(group: Group, node: Fresh<P>, kinds: Kinds) -> Self
+    where
+        P: Protocol<Command = Q::Command, Notice = Q::Notice>,
+    {
+        let any = Arc::clone(&node);
+        let populate =
+            move |_| Population::of(group.size(), Arc::clone(&node)).with_kinds(kinds).into();
+        let node: Fresh<NodeOf<Q>> = Arc::new(move |id| AnyNode::new(any(id)));
+        Self { node, guards: Vec::new(), kinds, populate: Box::new(populate) }
     }
 
     /// Nodes that have lost their types, and have no invariants: fewer types are compiled for them.
@@ -61,6 +80,10 @@ impl<Q: Problem> Nodes<Q> {
             move |_| Population::of(group.size(), Arc::clone(&any)).with_kinds(kinds).into();
         Self { node, guards: Vec::new(), kinds, populate: Box::new(populate) }
     }
+}
+
+fn of_correct<P: Protocol>(guard: Guard<P>) -> Guard<AnyNode<P::Command, P::Notice>> {
+    AnyNode::guard_of_inside(guard, Flawed::<P>::node)
 }
 
 impl<Q: Problem> fmt::Debug for Nodes<Q> {

@@ -93,7 +93,7 @@ impl LockOnViews {
             AnyNode::new(Flawed::new(locks(id), mistake))
         };
         let node = |id| match flaw {
-            None | Some(LocksFlaw::OwnOrder) => AnyNode::new(locks(id)),
+            None | Some(LocksFlaw::OwnOrder) => correct(locks(id)),
             Some(LocksFlaw::EntersFrozen) => flawed(id, &EntersFrozen),
             Some(LocksFlaw::HolderForgotten) => flawed(id, &HolderForgotten),
             Some(LocksFlaw::ViewIgnored) => flawed(id, &ViewIgnored),
@@ -109,7 +109,8 @@ impl LockOnViews {
 
     fn typed(self) -> Nodes<Mutex> {
         let (group, kinds) = (self.setup.group, self.kinds);
-        Nodes::of(group, Arc::new(move |id| self.node(id)), Vec::new(), kinds)
+        // Of the type that nodes with a mistake are of.
+        Nodes::unguarded(group, Arc::new(move |id| self.node(id).map(Flawed::correct)), kinds)
     }
 
     /// With a mistake, made where those who wait ask again.

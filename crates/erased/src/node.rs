@@ -92,8 +92,21 @@ impl<C: Data, N: Data> AnyNode<C, N> {
     where
         P: Protocol<Command = C, Notice = N>,
     {
+        Self::guard_of_inside(guard, |node: &P| node)
+    }
+
+    /// The same for guards of what is inside such nodes and has the same messages.
+    ///
+    /// # Panics
+    ///
+    /// As [`guard`](Self::guard).
+    pub fn guard_of_inside<P, Inner>(guard: Guard<Inner>, inside: fn(&P) -> &Inner) -> Guard<Self>
+    where
+        P: Protocol<Command = C, Notice = N, Message = Inner::Message>,
+        Inner: Protocol,
+    {
         Guard::new(guard.name(), move |at| {
-            guard.judge(&at.within(typed::<P, C, N>, |it| Some(typed_message(it))))
+            guard.judge(&at.within(|it| inside(typed::<P, C, N>(it)), |it| Some(typed_message(it))))
         })
     }
 

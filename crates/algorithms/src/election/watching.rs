@@ -39,7 +39,7 @@ use core::num::NonZeroU32;
 use core::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Delay, Effects, Lift, NodeId, NodeState, Protocol, Refused};
+use vorrang_protocol::{Delay, DynEffects, Effects, Lift, NodeId, NodeState, Protocol, Refused};
 
 use super::{Command, Notice};
 use crate::detection::Notice as Belief;
@@ -218,10 +218,12 @@ impl<P: Watched> Protocol for Watching<P> {
     type Notice = Notice;
 
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.on_election(fx, |election, through| election.on_start(through));
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        let fx = &mut DynEffects(fx);
         self.on_election(fx, |election, through| election.on_command(command, through))
     }
 
@@ -231,6 +233,7 @@ impl<P: Watched> Protocol for Watching<P> {
         message: Message<P::Message>,
         fx: &mut impl Effects<Self>,
     ) {
+        let fx = &mut DynEffects(fx);
         match message {
             Message::Election(message) => {
                 self.on_election(fx, |election, through| {
@@ -247,6 +250,7 @@ impl<P: Watched> Protocol for Watching<P> {
     }
 
     fn on_timer(&mut self, timer: Timer<P::Timer>, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         match timer {
             Timer::Heartbeat(timer) => {
                 self.on_detector(fx, |detector, up| detector.on_timer(timer, up));
@@ -259,6 +263,7 @@ impl<P: Watched> Protocol for Watching<P> {
 
     /// The election handles the restart; there is no leader to watch before.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.on_election(fx, |election, through| election.on_restart(through));
     }
 

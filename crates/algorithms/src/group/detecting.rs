@@ -8,8 +8,8 @@ use core::num::NonZeroU32;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vorrang_protocol::{
-    Data, Delay, Effects, GroupHealth, GroupView, NodeId, NodeState, Protocol, Refused, SortedMap,
-    StateValue,
+    Data, Delay, DynEffects, Effects, GroupHealth, GroupView, NodeId, NodeState, Protocol, Refused,
+    SortedMap, StateValue,
 };
 
 use super::input::Input;
@@ -114,16 +114,19 @@ where
     type Notice = P::Notice;
 
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.above.on_start(&mut Through { fx });
         self.on_detector(fx, |detector, unheard| detector.on_start(unheard));
         self.tell(Input::Beat, fx);
     }
 
     fn on_command(&mut self, command: C, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        let fx = &mut DynEffects(fx);
         self.above.on_command(Input::Ask(command), &mut Through { fx })
     }
 
     fn on_message(&mut self, from: NodeId, message: P::Message, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         if message.is_beat() {
             self.on_detector(fx, |detector, unheard| {
                 detector.on_message(from, heartbeat::Message::Heartbeat, unheard);
@@ -134,6 +137,7 @@ where
     }
 
     fn on_timer(&mut self, timer: Timer<P::Timer>, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         match timer {
             Timer::Heartbeat(timer) => {
                 self.on_detector(fx, |detector, unheard| detector.on_timer(timer, unheard));
@@ -146,11 +150,13 @@ where
     }
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.above.on_restart(&mut Through { fx });
         self.on_detector(fx, |detector, unheard| detector.on_restart(unheard));
     }
 
     fn on_leave(&mut self, fx: &mut impl Effects<Self>) -> bool {
+        let fx = &mut DynEffects(fx);
         self.above.on_leave(&mut Through { fx })
     }
 

@@ -4,7 +4,7 @@
 use alloc::vec::Vec;
 
 use serde::{Deserializer, Serializer};
-use vorrang_protocol::{Digest, Effects, Lift, NodeId, NodeState, Protocol, Refused};
+use vorrang_protocol::{Digest, DynEffects, Effects, Lift, NodeId, NodeState, Protocol, Refused};
 
 use super::input::Input;
 use super::message::Install;
@@ -105,6 +105,7 @@ impl<C: HasViews> Protocol for Replica<C> {
     type Notice = Notice;
 
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.below(fx, |views, lift| views.on_start(lift));
     }
 
@@ -113,6 +114,7 @@ impl<C: HasViews> Protocol for Replica<C> {
         command: Input<Command>,
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
+        let fx = &mut DynEffects(fx);
         let command = match command {
             Input::Ask(Command::Join) => Input::Ask(Ask::Join),
             Input::Ask(Command::Leave) => Input::Ask(Ask::Leave),
@@ -128,14 +130,17 @@ impl<C: HasViews> Protocol for Replica<C> {
     }
 
     fn on_message(&mut self, from: NodeId, message: C::Message, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.below(fx, |views, lift| views.on_message(from, message, lift));
     }
 
     fn on_timer(&mut self, timer: C::Timer, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.below(fx, |views, lift| views.on_timer(timer, lift));
     }
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.below(fx, |views, lift| views.on_restart(lift));
     }
 

@@ -52,7 +52,8 @@ use core::num::NonZeroU32;
 use core::time::Duration;
 
 use vorrang_protocol::{
-    Delay, Effects, Graph, Group, Guard, NodeId, NodeState, Protocol, Refused, Situation, SortedMap,
+    Delay, DynEffects, Effects, Graph, Group, Guard, NodeId, NodeState, Protocol, Refused,
+    Situation, SortedMap,
 };
 
 use super::envelope::Incarnation;
@@ -432,6 +433,7 @@ impl<P: Protocol> Protocol for Reliable<P> {
     type Notice = P::Notice;
 
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.rise(fx, |node, through| node.on_start(through));
     }
 
@@ -440,6 +442,7 @@ impl<P: Protocol> Protocol for Reliable<P> {
         command: P::Command,
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
+        let fx = &mut DynEffects(fx);
         self.rise(fx, |node, through| node.on_command(command, through))
     }
 
@@ -449,6 +452,7 @@ impl<P: Protocol> Protocol for Reliable<P> {
         message: Message<P::Message>,
         fx: &mut impl Effects<Self>,
     ) {
+        let fx = &mut DynEffects(fx);
         match message {
             Message::Greeting { life } => self.channels.on_greeting(from, life, fx),
             Message::Receipt { lives, upto } => {
@@ -463,6 +467,7 @@ impl<P: Protocol> Protocol for Reliable<P> {
     }
 
     fn on_timer(&mut self, timer: Timer<P::Timer>, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         match timer {
             Timer::Resend(of) => self.channels.on_time_out(of, fx),
             Timer::Above(timer) => self.rise(fx, |node, through| node.on_timer(timer, through)),
@@ -471,6 +476,7 @@ impl<P: Protocol> Protocol for Reliable<P> {
 
     /// Greets everyone, so that what they send next is for the life that has begun.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         let channels = &mut self.channels;
         let mut place = 0;
         while let Some(peer) = channels.peers.get(place) {

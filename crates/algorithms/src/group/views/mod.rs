@@ -16,8 +16,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserializer, Serializer};
 use vorrang_protocol::{
-    Data, Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused, SortedMap,
-    SortedSet,
+    Data, DynEffects, Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
+    SortedMap, SortedSet,
 };
 
 use self::voting::Voting;
@@ -363,6 +363,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
     type Notice = Told<B, I>;
 
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         if self.last.view.has(self.itself()) {
             self.inside = Some(Inside::new());
             let install = self.last.clone();
@@ -372,6 +373,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
 
     /// A node that was a member comes back, as a new incarnation.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.announce(fx);
         self.consider(false, fx);
     }
@@ -381,6 +383,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
         command: Input<Ask<B, I>>,
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
+        let fx = &mut DynEffects(fx);
         match command {
             Input::Ask(Ask::Join) => return self.join(fx),
             Input::Ask(Ask::Leave) => return self.leave(fx),
@@ -410,6 +413,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
     }
 
     fn on_message(&mut self, from: NodeId, message: Self::Message, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         match message {
             Message::Status(status) => self.on_status(from, status, fx),
             Message::Data { view, .. }

@@ -70,7 +70,7 @@ use core::mem;
 use core::time::Duration;
 
 use vorrang_protocol::{
-    Delay, Effects, Group, Lift, NodeId, NodeState, Protocol, Refused, SortedMap,
+    Delay, DynEffects, Effects, Group, Lift, NodeId, NodeState, Protocol, Refused, SortedMap,
 };
 
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
@@ -370,6 +370,7 @@ impl<P: Renewable> Protocol for Regenerating<P> {
     type Notice = Notice;
 
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         let started = self.on_work(fx, |node, among| {
             node.on_start(among);
             Ok(())
@@ -378,6 +379,7 @@ impl<P: Renewable> Protocol for Regenerating<P> {
     }
 
     fn on_command(&mut self, command: Command, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
+        let fx = &mut DynEffects(fx);
         match (command, self.application) {
             (Command::Acquire(Claim::Exclusive), Application::Outside) => {
                 self.application = Application::Waits;
@@ -401,6 +403,7 @@ impl<P: Renewable> Protocol for Regenerating<P> {
     }
 
     fn on_message(&mut self, from: NodeId, message: Self::Message, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         match message {
             Message::Ask if self.keeps_others_waiting() => fx.send(from, Message::Have),
             Message::Have if self.asks => {
@@ -442,6 +445,7 @@ impl<P: Renewable> Protocol for Regenerating<P> {
     }
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         match timer {
             Timer::Suspect => {
                 self.asks = true;
@@ -474,6 +478,7 @@ impl<P: Renewable> Protocol for Regenerating<P> {
 
     /// It has no token, and asks to be asked.
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.work = Work::Stopped { has: false, early: Vec::new() };
         fx.set_timer(Timer::Install, self.patience());
         self.on_election(fx, |election, up| election.on_restart(up));

@@ -1,7 +1,7 @@
 //! Mutual exclusion: the question to the checker.
 
-use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::mutex::Mutex;
+use vorrang_algorithms::mutex::card::{Besides, Card, Flaw};
 use vorrang_algorithms::setup::Setup;
 
 use super::check_scope;

@@ -11,7 +11,7 @@ use core::hash::Hash;
 
 use serde::{Deserializer, Serializer};
 use vorrang_protocol::{
-    Data, Effects, GroupHealth, GroupView, Never, NodeId, NodeState, Protocol, Refused,
+    Data, DynEffects, Effects, GroupHealth, GroupView, Never, NodeId, NodeState, Protocol, Refused,
 };
 
 use self::effects::{Hands, OfView, ViewLayerEffects};
@@ -344,6 +344,7 @@ impl<A: Inner> Protocol for InViews<A> {
 
     /// A node that has not founded the group joins.
     fn on_start(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.below(fx, |views, beneath| {
             views.on_start(beneath);
             if !views.is_inside() {
@@ -358,6 +359,7 @@ impl<A: Inner> Protocol for InViews<A> {
         command: Input<A::Command>,
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
+        let fx = &mut DynEffects(fx);
         let below = match command {
             Input::Ask(command) => match A::to_views(&command) {
                 Some(ask) => Input::Ask(ask),
@@ -377,6 +379,7 @@ impl<A: Inner> Protocol for InViews<A> {
     }
 
     fn on_message(&mut self, from: NodeId, message: Self::Message, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         match message {
             Message::Views(message) => {
                 self.below(fx, |views, beneath| views.on_message(from, message, beneath));
@@ -402,6 +405,7 @@ impl<A: Inner> Protocol for InViews<A> {
     }
 
     fn on_timer(&mut self, timer: Self::Timer, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         match timer {
             Timer::Lock(view, timer) if self.is_current(view) => {
                 self.within(fx, |inner, hands| inner.on_timer(timer, hands));
@@ -419,6 +423,7 @@ impl<A: Inner> Protocol for InViews<A> {
     }
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {
+        let fx = &mut DynEffects(fx);
         self.below(fx, |views, beneath| {
             views.on_restart(beneath);
             // One that had left for good, and was started again; others want to be in already.
@@ -427,6 +432,7 @@ impl<A: Inner> Protocol for InViews<A> {
     }
 
     fn on_leave(&mut self, fx: &mut impl Effects<Self>) -> bool {
+        let fx = &mut DynEffects(fx);
         self.ask_below(Ask::Leave, fx);
         // A view has one member at least, so the last one goes without another.
         self.views.is_inside() && self.views.view().members.len() > 1
