@@ -89,6 +89,6 @@ pub fn of_setup<P: Protocol>(new: fn(NodeId, &Setup) -> P) -> Recipe<P> {
 pub fn of_quorums<P: Protocol>(new: fn(NodeId, QuorumSchedule) -> P) -> Recipe<P> {
     Recipe::new(move |setup| {
         let system = setup.quorum.system(setup.group)?;
-        Ok(move |id| new(id, system.rota(id)))
+        Ok(move |id| new(id, system.schedule(id)))
     })
 }

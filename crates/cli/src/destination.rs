@@ -4,11 +4,11 @@ use vorrang_experiment::failure::Failure;
 use vorrang_experiment::sweep_csv::{Destination, SweepCsv};
 use vorrang_node::terminal::{print, say_aside};
 
-/// Writes a sheet there, all or nothing.
-pub(crate) fn write(sheet: &SweepCsv, to: &Destination) -> Result<(), Failure> {
+/// Writes the table there, all or nothing.
+pub(crate) fn write(csv: &SweepCsv, to: &Destination) -> Result<(), Failure> {
     match to {
-        Destination::Out => print(&sheet.text()?),
-        Destination::File(path) => sheet.write(path),
+        Destination::Out => print(&csv.text()?),
+        Destination::File(path) => csv.write(path),
     }
 }
 

@@ -3,8 +3,8 @@
 //! Exit codes: see `exit.rs`.
 #![forbid(unsafe_code)]
 
-mod answer_text;
 mod axes;
+mod check_answer_text;
 mod commands;
 mod destination;
 mod drawn_part;

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::colours::SERIES;
 use crate::scale::Scales;
 use crate::series::{Says, Series};
-use crate::style::SERIES;
 use crate::svg::{Num, Svg, escaped};
 use crate::words::number;
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use crate::colours::Theme;
 use crate::dot::quoted;
 use crate::places::{Edge, Placement, places};
-use crate::style::Theme;
 use crate::svg::{Num, Svg, escaped, pointed, width, wrap, wrap_mono};
 
 /// A picture of nodes.

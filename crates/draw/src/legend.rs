@@ -1,9 +1,9 @@
 //! The legend of a space-time diagram, with the signs that occur.
 
 use crate::chart::{Chart, Fate, Moment, Outage};
+use crate::colours::KINDS;
 use crate::layout::Layout;
 use crate::story::{Bar, Mark};
-use crate::style::KINDS;
 use crate::svg::{Num, Svg, pointed, width};
 
 /// The shape of a mark, around a place.

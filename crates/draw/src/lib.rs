@@ -14,6 +14,7 @@
 mod captions;
 pub mod chart;
 pub mod clocks;
+mod colours;
 mod curves;
 pub mod dot;
 pub mod excerpt;
@@ -36,16 +37,15 @@ pub mod shiviz;
 pub mod spacetime;
 pub mod state_table;
 pub mod story;
-mod style;
 mod svg;
 pub mod text;
 mod ways;
 mod words;
 
 pub use chart::Chart;
+pub use colours::Theme;
 pub use excerpt::Excerpt;
 pub use graph::Graph;
 pub use places::Placement;
 pub use plot::Plot;
 pub use story::{Bar, Clock, Event, Look, Mark, MessageLabel, Story, What, Wrong};
-pub use style::Theme;

@@ -4,12 +4,12 @@
 use std::collections::BTreeMap;
 
 use crate::chart::{Arrow, Chart, Fate, Moment};
+use crate::colours::KINDS;
 use crate::labels::{Area, Taken};
 use crate::layout::{Layout, between};
 use crate::margins::listed;
 use crate::spacetime::{HALF, MOST_NAMED, Picture, stands_out};
 use crate::story::{Story, What};
-use crate::style::KINDS;
 use crate::svg::{Num, width};
 
 impl<'a> Picture<'a> {

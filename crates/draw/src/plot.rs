@@ -4,11 +4,11 @@
 //! so that a reader's preference for the dark is lost, have legends and no direct labels, and
 //! measure text with the fonts of the machine on which they run.
 
+use crate::colours::{SERIES, Theme};
 pub use crate::curves::STYLES;
 use crate::curves::{dashed, is_hollow, line, marker, points, theory};
 use crate::scale::{Scale, Scales};
 pub use crate::series::{Axis, Point, Says, Series, Theory};
-use crate::style::{SERIES, Theme};
 use crate::svg::{Num, Svg, width, wrap, wrap_mono};
 use crate::words::number;
 

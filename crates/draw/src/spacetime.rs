@@ -5,12 +5,12 @@
 
 use crate::captions;
 use crate::chart::{Arrow, Chart, Fate, Moment, Outage, Point, Span};
+use crate::colours::{KINDS, Theme};
 use crate::labels::{Area, Taken};
 use crate::layout::{Ends, Layout, Quiet, Rows, between};
 use crate::legend;
 use crate::margins::{axis, caption, heading, states};
 use crate::story::{Bar, Gloss, Mark, Story, What};
-use crate::style::{KINDS, Theme};
 use crate::svg::{Num, Svg, escaped, plain, pointed, width};
 
 /// How it is drawn.

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::style::{Theme, sheet};
+use crate::colours::{Theme, sheet};
 
 /// A picture that is being written.
 #[derive(Debug, Default)]

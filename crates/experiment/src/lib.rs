@@ -56,8 +56,8 @@
 //! With the feature `clap`, all options can be read from a command line.
 #![forbid(unsafe_code)]
 
-pub mod answer;
 pub mod catalogue;
+pub mod check_answer;
 pub mod clocks;
 pub mod conditions;
 pub mod csv_rows;

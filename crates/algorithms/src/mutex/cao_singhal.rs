@@ -96,7 +96,7 @@ pub const INVARIANTS: &[Invariant<CaoSinghal>] = &[
 pub fn recipe() -> Recipe<CaoSinghal> {
     Recipe::new(|setup| {
         let (group, system) = (setup.group, setup.quorum.system(setup.group)?);
-        Ok(move |id| CaoSinghal::new(id, group, system.rota(id)))
+        Ok(move |id| CaoSinghal::new(id, group, system.schedule(id)))
     })
 }
 

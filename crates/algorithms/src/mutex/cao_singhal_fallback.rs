@@ -78,7 +78,7 @@ use vorrang_protocol::{
 
 use super::card::{Card, Demonstration, Flaw, Terms};
 use super::fallback::{Fallback, THEORY, fallbacks};
-use super::handing_on::rota::Rota;
+use super::handing_on::quorum_choice::QuorumChoice;
 use super::handing_on::{CaoSinghal, Message as Permit, Phase, say};
 use super::{Command, Notice};
 use crate::card::Assumes;
@@ -155,9 +155,9 @@ pub struct CaoSinghalFallback {
 impl CaoSinghalFallback {
     /// Which quorum is asked.
     pub(super) fn fallback(&mut self) -> Option<&mut Fallback> {
-        match &mut self.node.rota {
-            Rota::Live { fallback, .. } => Some(fallback),
-            Rota::Fixed(_) => None,
+        match &mut self.node.schedule {
+            QuorumChoice::Live { fallback, .. } => Some(fallback),
+            QuorumChoice::Fixed(_) => None,
         }
     }
 
@@ -251,8 +251,8 @@ impl CaoSinghalFallback {
 
     /// Those who have given nothing, if it leaves now.
     fn ungiven(&self) -> Option<(u64, Vec<NodeId>)> {
-        match (&self.node.phase, &self.node.rota) {
-            (Phase::Inside(_), Rota::Live { time: Some(time), .. }) => {
+        match (&self.node.phase, &self.node.schedule) {
+            (Phase::Inside(_), QuorumChoice::Live { time: Some(time), .. }) => {
                 Some((*time, self.node.missing().collect()))
             }
             (Phase::Outside | Phase::Waiting { .. } | Phase::Inside(_), _) => None,
@@ -284,7 +284,7 @@ impl Protocol for CaoSinghalFallback {
         }
         match message {
             Message::Permit(Permit::Reply { time, arbiter, .. })
-                if !self.node.rota.is_for(time) =>
+                if !self.node.schedule.is_for(time) =>
             {
                 self.withdraw(time, arbiter, fx);
             }
@@ -370,7 +370,7 @@ fn one_permission(at: &Situation<'_, CaoSinghalFallback>) -> Result<(), String> 
     let mut held: Vec<(NodeId, NodeId)> = Vec::new();
     for (id, CaoSinghalFallback { node }) in at.up() {
         let missing: Vec<NodeId> = node.missing().collect();
-        let has = node.rota.quorum().iter().filter(|it| !missing.contains(it));
+        let has = node.schedule.quorum().iter().filter(|it| !missing.contains(it));
         held.extend(has.map(|&arbiter| (arbiter, id)));
     }
     held.sort_unstable();

@@ -476,7 +476,7 @@ mod tests {
     /// A node of so many.
     fn of(quorums: &str, nodes: u32, me: u32) -> (Node, Outbox<Node>) {
         let system = quorums.parse::<Quorums>().unwrap().system(Group::of(nodes)).unwrap();
-        (Locking::new(NodeId(me), system.rota(NodeId(me))), Outbox::default())
+        (Locking::new(NodeId(me), system.schedule(NodeId(me))), Outbox::default())
     }
 
     /// A node that asks 3, 4 and 5, and has asked at time 1.

@@ -99,7 +99,7 @@ impl fmt::Display for Message {
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct MaekawaBasic {
     me: NodeId,
-    rota: QuorumSchedule,
+    schedule: QuorumSchedule,
     /// The highest time counted or seen in a request.
     clock: Clock,
     arbiter: Arbiter,
@@ -110,9 +110,9 @@ pub struct MaekawaBasic {
 
 impl MaekawaBasic {
     /// A node that has neither asked nor been asked.
-    pub fn new(me: NodeId, rota: QuorumSchedule) -> Self {
+    pub fn new(me: NodeId, schedule: QuorumSchedule) -> Self {
         let (clock, arbiter) = (Clock::default(), Arbiter::default());
-        Self { me, rota, clock, arbiter, phase: Phase::Outside, locked: NodeSet::EMPTY }
+        Self { me, schedule, clock, arbiter, phase: Phase::Outside, locked: NodeSet::EMPTY }
     }
 
     /// Gives the lock to the oldest of those who wait, if it is here.
@@ -124,7 +124,7 @@ impl MaekawaBasic {
     }
 
     fn everyone(&self, message: Message, fx: &mut impl Effects<Self>) {
-        fx.broadcast(self.rota.quorum().iter().copied(), message);
+        fx.broadcast(self.schedule.quorum().iter().copied(), message);
     }
 }
 
@@ -144,7 +144,7 @@ impl HandlesSelfMessages for MaekawaBasic {
                 self.phase = Phase::Outside;
                 self.locked.clear();
                 self.everyone(Message::Release { time }, fx);
-                self.rota.turn();
+                self.schedule.turn();
             }
             (Command::Acquire(Claim::Shared | Claim::Group(_) | Claim::Of(_)), Phase::Outside) => {
                 return Err(EXCLUSIVE_ONLY);
@@ -168,7 +168,7 @@ impl HandlesSelfMessages for MaekawaBasic {
                 self.give(fx);
             }
             Message::Locked { time } if self.phase == Phase::Waiting(time) => {
-                let quorum = self.rota.quorum();
+                let quorum = self.schedule.quorum();
                 if quorum.binary_search(&from).is_ok() {
                     self.locked.insert(from);
                 }
@@ -202,7 +202,7 @@ impl Protocol for MaekawaBasic {
             .with("clock", self.clock.now())
             .with("locks", &self.locked)
             .and(self.arbiter.state("locked for"))
-            .and(self.rota.state())
+            .and(self.schedule.state())
     }
 }
 
@@ -280,7 +280,7 @@ mod tests {
     fn node(me: u32) -> (MaekawaBasic, Outbox<MaekawaBasic>) {
         let quorums: Quorums = "sets:0-1,1-2,0-2".parse().unwrap();
         let system = quorums.system(Group::of(3)).unwrap();
-        (MaekawaBasic::new(NodeId(me), system.rota(NodeId(me))), Outbox::default())
+        (MaekawaBasic::new(NodeId(me), system.schedule(NodeId(me))), Outbox::default())
     }
     fn send(to: u32, message: Message) -> Effect<MaekawaBasic> {
         Effect::Send { to: NodeId(to), message }

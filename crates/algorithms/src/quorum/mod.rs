@@ -193,7 +193,7 @@ impl QuorumSystem {
     }
 
     /// All quorums of a node, for it to take in turn.
-    pub fn rota(&self, node: NodeId) -> QuorumSchedule {
+    pub fn schedule(&self, node: NodeId) -> QuorumSchedule {
         let quorums = (0..self.turns()).map(|turn| self.by.quorum(node, turn)).collect();
         QuorumSchedule { quorums, turn: 0 }
     }

@@ -422,15 +422,15 @@ fn what_is_usual_is_the_plane_if_there_is_one() {
 fn a_node_takes_its_quorums_in_turn() {
     let group = Group::of(15);
     let system = |text: &str| text.parse::<Quorums>().unwrap().system(group).unwrap();
-    let mut rota = system("triangle").rota(NodeId(7));
+    let mut schedule = system("triangle").schedule(NodeId(7));
     for text in ["triangle:columns", "triangle:rows", "triangle:columns"] {
-        assert_eq!(rota.quorum(), system(text).of(NodeId(7)), "{text}");
-        rota.turn();
+        assert_eq!(schedule.quorum(), system(text).of(NodeId(7)), "{text}");
+        schedule.turn();
     }
-    let mut rota = system("grid").rota(NodeId(7));
-    let before = rota.clone();
-    rota.turn();
-    assert_eq!(rota, before, "there is one only");
+    let mut schedule = system("grid").schedule(NodeId(7));
+    let before = schedule.clone();
+    schedule.turn();
+    assert_eq!(schedule, before, "there is one only");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use vorrang_node::terminal::{BAD, DIM, RESET, print, say_aside, wrapped};
 
 use crate::output::print_json;
 use crate::search_progress::SearchProgress;
-use crate::{answer_text, interrupt};
+use crate::{check_answer_text, interrupt};
 use vorrang_terminal::table::table;
 
 /// Explore every interleaving of an algorithm and show a shortest counterexample
@@ -80,7 +80,7 @@ impl Check {
             answer.warnings = [remarks.warnings, late].concat();
             print_json(&answer.json(&about, &line, &remarks.notes))?;
         } else {
-            print(&answer_text::text(&answer))?;
+            print(&check_answer_text::text(&answer))?;
             print_warnings(&late)?;
         }
         match (&self.trace, &answer.recorded) {

@@ -13,7 +13,7 @@ use vorrang_experiment::values::whole;
 use vorrang_node::terminal::{DIM, RESET};
 
 use super::{Problem, Session};
-use crate::answer_text::verdict;
+use crate::check_answer_text::verdict;
 use crate::search_progress::SearchProgress;
 
 /// States that the checker looks at if nothing is said: some seconds.

@@ -238,8 +238,8 @@ fn numbers(text: &str) -> Result<Vec<f64>, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::colours::Theme;
     use crate::plot::{Axis, Plot, Point, Series};
-    use crate::style::Theme;
 
     #[test]
     fn lines_go_where_their_paths_say() {

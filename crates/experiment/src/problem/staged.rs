@@ -14,7 +14,7 @@ use vorrang_protocol::{
 use vorrang_trace::{End, Ending, Header, Recording, Stage, Wrong};
 
 use super::{ProblemDriver, Watcher, counterexample, graph, verify};
-use crate::answer::Answer;
+use crate::check_answer::CheckAnswer;
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
 
@@ -70,7 +70,7 @@ pub struct NodeLook {
 #[derive(Debug)]
 pub struct Ahead {
     /// The finding.
-    pub answer: Answer,
+    pub answer: CheckAnswer,
     /// The budgets, as text.
     pub may: String,
     /// A step of the run before that no clock allows.

@@ -12,7 +12,7 @@ use vorrang_trace::Header;
 use vorrang_workload::Explored;
 
 use super::{Question, Remarks, counterexample};
-use crate::answer::Answer;
+use crate::check_answer::CheckAnswer;
 use crate::format::grouped;
 use crate::options::check::CheckArgs;
 use crate::options::command_line::CommandLine;
@@ -24,7 +24,7 @@ pub struct Query {
     /// Remarks about the question.
     pub remarks: Remarks,
     /// Explores, and tells how far it has come.
-    pub answer: Box<dyn FnOnce(Watcher<'_>) -> Answer>,
+    pub answer: Box<dyn FnOnce(Watcher<'_>) -> CheckAnswer>,
 }
 
 impl fmt::Debug for Query {
@@ -197,7 +197,7 @@ pub(super) fn answer<Q: Explored>(
     report: Report<NodeOf<Q>>,
     mut properties: Vec<String>,
     seconds: f64,
-) -> Answer {
+) -> CheckAnswer {
     let (mut repeats_from, mut reached, mut not_checked) = (None, None, None);
     let (odds, bytes_per_state) = (report.odds(), report.bytes_per_state());
     let (outcome, violation, bound, run) = match report.outcome {
@@ -214,7 +214,7 @@ pub(super) fn answer<Q: Explored>(
             ("violated", Some((violation.property, violation.what)), None, moves)
         }
     };
-    Answer {
+    CheckAnswer {
         outcome,
         properties,
         violation,

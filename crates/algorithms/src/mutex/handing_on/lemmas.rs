@@ -30,7 +30,7 @@ fn permissions(at: &Situation<'_, CaoSinghal>) -> Vec<Held> {
                 permissions.iter().map(|it| it.map(|it| it.epoch)).collect()
             }
         };
-        for (&arbiter, epoch) in node.rota.quorum().iter().zip(epochs) {
+        for (&arbiter, epoch) in node.schedule.quorum().iter().zip(epochs) {
             all.extend(epoch.map(|epoch| Held { arbiter, epoch, by }));
         }
         let epoch = node.arbiter.epoch + 1;

@@ -8,7 +8,7 @@
 mod arbiter;
 pub(super) mod lemmas;
 mod message;
-pub(super) mod rota;
+pub(super) mod quorum_choice;
 #[cfg(test)]
 mod tests;
 
@@ -23,7 +23,7 @@ use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT
 use crate::clock::{Clock, Stamp};
 use arbiter::{Arbiter, Words};
 pub use message::Message;
-use rota::Rota;
+use quorum_choice::QuorumChoice;
 
 /// One node: one that asks, and an arbiter that others ask.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -31,7 +31,7 @@ pub struct CaoSinghal {
     pub(super) me: NodeId,
     group: Group,
     /// Whom it asks.
-    pub(super) rota: Rota,
+    pub(super) schedule: QuorumChoice,
     /// The highest time counted or seen.
     pub(super) clock: Clock,
     pub(super) phase: Phase,
@@ -125,15 +125,15 @@ fn oldest(one: Option<Stamp>, other: Option<Stamp>) -> Option<Stamp> {
 
 impl CaoSinghal {
     /// A node of `group` that has neither asked nor been asked.
-    pub fn new(me: NodeId, group: Group, rota: impl Into<Rota>) -> Self {
-        let (clock, arbiter, rota) = (Clock::default(), Arbiter::new(me), rota.into());
-        Self { me, group, rota, clock, phase: Phase::Outside, arbiter }
+    pub fn new(me: NodeId, group: Group, schedule: impl Into<QuorumChoice>) -> Self {
+        let (clock, arbiter, schedule) = (Clock::default(), Arbiter::new(me), schedule.into());
+        Self { me, group, schedule, clock, phase: Phase::Outside, arbiter }
     }
 
     fn ask(&mut self, fx: &mut impl Effects<Self>) {
         let time = self.clock.tick();
-        self.rota.begin(time);
-        let quorum = self.rota.quorum();
+        self.schedule.begin(time);
+        let quorum = self.schedule.quorum();
         self.phase = Phase::Waiting { time, seats: vec![Seat::EMPTY; quorum.len()] };
         fx.broadcast(quorum.iter().copied(), Message::Request { time });
     }
@@ -150,7 +150,7 @@ impl CaoSinghal {
             Phase::Outside => return,
             Phase::Waiting { time, seats } => (*time, seats),
             Phase::Inside(permissions) => {
-                if self.rota.is_for(time) && permissions[place].is_none() {
+                if self.schedule.is_for(time) && permissions[place].is_none() {
                     // It could enter without.
                     permissions[place] = Some(permission);
                 }
@@ -209,7 +209,7 @@ impl CaoSinghal {
 
     /// The place of an arbiter in the quorum.
     pub(super) fn place(&self, arbiter: NodeId) -> Option<usize> {
-        self.rota.quorum().binary_search(&arbiter).ok()
+        self.schedule.quorum().binary_search(&arbiter).ok()
     }
 
     /// Asks more nodes for the request that it waits with.
@@ -232,7 +232,7 @@ impl CaoSinghal {
             Phase::Waiting { seats, .. } => seats[place].epoch().is_some(),
             Phase::Inside(permissions) => permissions[place].is_some(),
         };
-        let asked = self.rota.quorum().iter().enumerate();
+        let asked = self.schedule.quorum().iter().enumerate();
         asked.filter(move |(place, _)| !has(*place)).map(|(_, &id)| id)
     }
 
@@ -242,8 +242,8 @@ impl CaoSinghal {
             Seat::Granted { permission, .. } => Some(permission),
             Seat::Asked { .. } => None,
         };
-        let mut asked = self.rota.quorum().iter().zip(seats);
-        if asked.all(|(&id, seat)| permission(seat).is_some() || !self.rota.needs(id)) {
+        let mut asked = self.schedule.quorum().iter().zip(seats);
+        if asked.all(|(&id, seat)| permission(seat).is_some() || !self.schedule.needs(id)) {
             self.phase = Phase::Inside(seats.iter().map(permission).collect());
             fx.notify(Notice::Entered);
         }
@@ -255,7 +255,7 @@ impl CaoSinghal {
         if !seats.iter().any(Seat::has_failed) {
             return;
         }
-        for (seat, &arbiter) in seats.iter_mut().zip(self.rota.quorum()) {
+        for (seat, &arbiter) in seats.iter_mut().zip(self.schedule.quorum()) {
             if let Seat::Granted { permission, inquired: true } = *seat {
                 *seat = Seat::Asked { failed: true, ahead: None };
                 fx.send(arbiter, Message::Yield { epoch: permission.epoch });
@@ -265,7 +265,7 @@ impl CaoSinghal {
 
     fn leave(&mut self, permissions: &[Option<Permission>], fx: &mut impl Effects<Self>) {
         self.phase = Phase::Outside;
-        for (&arbiter, permission) in self.rota.quorum().iter().zip(permissions) {
+        for (&arbiter, permission) in self.schedule.quorum().iter().zip(permissions) {
             let Some(Permission { epoch, next }) = *permission else { continue };
             if let Some(Stamp { time, node }) = next {
                 let epoch = epoch.saturating_add(1);
@@ -273,7 +273,7 @@ impl CaoSinghal {
             }
             fx.send(arbiter, Message::Release { epoch, next });
         }
-        self.rota.turn();
+        self.schedule.turn();
     }
 }
 
@@ -348,7 +348,7 @@ impl Protocol for CaoSinghal {
     /// What each arbiter of the quorum has given or said, and what it has given as an arbiter.
     fn state(&self) -> NodeState {
         let shown = |permission: &Permission| (permission.epoch, permission.next);
-        let quorum = || self.rota.quorum().iter().copied();
+        let quorum = || self.schedule.quorum().iter().copied();
         let state = NodeState::new();
         let state = match &self.phase {
             Phase::Outside => state.with("phase", "outside"),
@@ -391,6 +391,6 @@ impl Protocol for CaoSinghal {
             .with("epoch", self.arbiter.epoch)
             .with("queue", StateValue::list(self.arbiter.waiting.iter().copied()))
             .with("back from", self.arbiter.early)
-            .and(self.rota.state())
+            .and(self.schedule.state())
     }
 }

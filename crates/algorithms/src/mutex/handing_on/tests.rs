@@ -20,7 +20,7 @@ fn node(me: u32) -> (CaoSinghal, Outbox<CaoSinghal>) {
 fn of(quorums: &str, nodes: u32, me: u32) -> CaoSinghal {
     let group = Group::of(nodes);
     let system = quorums.parse::<Quorums>().unwrap().system(group).unwrap();
-    CaoSinghal::new(NodeId(me), group, system.rota(NodeId(me)))
+    CaoSinghal::new(NodeId(me), group, system.schedule(NodeId(me)))
 }
 
 fn send(to: u32, message: Message) -> Effect<CaoSinghal> {

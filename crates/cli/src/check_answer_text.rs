@@ -1,11 +1,11 @@
 //! The answer of the checker, as text.
 
-use vorrang_experiment::answer::Answer;
+use vorrang_experiment::check_answer::CheckAnswer;
 use vorrang_experiment::format::{figure, grouped};
 use vorrang_node::terminal::{BAD, BOLD, DIM, GOOD, RESET, wrapped};
 
 /// The verdict, and what it took.
-pub(crate) fn text(answer: &Answer) -> String {
+pub(crate) fn text(answer: &CheckAnswer) -> String {
     let figures = format!(
         "{DIM}{} states, {} steps, depth {}, {} s, {} million steps a second{RESET}\n\
          {DIM}{} MiB, {} bytes a state; with fingerprints of {} bits, the odds that \
@@ -24,7 +24,7 @@ pub(crate) fn text(answer: &Answer) -> String {
 }
 
 /// The outcome, and the run to it if there is one.
-pub(crate) fn verdict(answer: &Answer) -> String {
+pub(crate) fn verdict(answer: &CheckAnswer) -> String {
     let checked = answer.properties.join(", ");
     let of = answer.covers.as_ref().map_or_else(String::new, |it| format!(" for {it}"));
     match (&answer.violation, answer.bound) {
@@ -50,7 +50,7 @@ pub(crate) fn verdict(answer: &Answer) -> String {
     }
 }
 
-fn run_text(answer: &Answer) -> String {
+fn run_text(answer: &CheckAnswer) -> String {
     let mut text = String::new();
     for (number, (step, effects)) in (1..).zip(&answer.run) {
         if answer.repeats_from.is_some_and(|place| place + 1 == number) {

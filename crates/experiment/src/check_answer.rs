@@ -8,7 +8,7 @@ use crate::tracefile::Recorded;
 
 /// The answer of a check.
 #[derive(Debug)]
-pub struct Answer {
+pub struct CheckAnswer {
     /// Verified, violated or bounded.
     pub outcome: &'static str,
     /// The names of what was checked.
@@ -51,7 +51,7 @@ pub struct Answer {
     pub recorded: Option<Recorded>,
 }
 
-impl Answer {
+impl CheckAnswer {
     /// One object; its names are a promise.
     pub fn json(&self, about: &About, line: &CommandLine, notes: &[String]) -> Value {
         json!({

@@ -7,7 +7,7 @@ use crate::quorum::QuorumSchedule;
 
 /// Whom a node asks.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub enum Rota {
+pub enum QuorumChoice {
     /// Its quorum, or its quorums in turn.
     Fixed(QuorumSchedule),
     /// A quorum of those who seem to be up.
@@ -19,19 +19,19 @@ pub enum Rota {
     },
 }
 
-impl From<QuorumSchedule> for Rota {
+impl From<QuorumSchedule> for QuorumChoice {
     fn from(schedule: QuorumSchedule) -> Self {
         Self::Fixed(schedule)
     }
 }
 
-impl From<Fallback> for Rota {
+impl From<Fallback> for QuorumChoice {
     fn from(fallback: Fallback) -> Self {
         Self::Live { fallback, time: None }
     }
 }
 
-impl Rota {
+impl QuorumChoice {
     /// All that are asked for the request, lowest first.
     pub(in crate::mutex) fn quorum(&self) -> &[NodeId] {
         match self {
