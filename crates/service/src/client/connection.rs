@@ -3,6 +3,7 @@
 use std::error::Error as _;
 use std::io;
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -28,6 +29,34 @@ impl Drop for Connection {
     fn drop(&mut self) {
         // It is closed at once, whatever is under way.
         self.driver.abort();
+    }
+}
+
+/// Connections over which nothing is said at the moment.
+#[derive(Debug, Default)]
+pub(super) struct Idle(Mutex<Vec<Connection>>);
+
+/// How many of them are kept at most.
+const KEPT: usize = 8;
+
+impl Idle {
+    fn list(&self) -> MutexGuard<'_, Vec<Connection>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One that is open, as far as is known here, if there is one.
+    pub(super) fn take(&self) -> Option<Connection> {
+        let mut list = self.list();
+        list.retain(Connection::is_open);
+        list.pop()
+    }
+
+    /// Keeps one, of which the last answer was read to its end.
+    pub(super) fn put(&self, connection: Connection) {
+        let mut list = self.list();
+        if connection.is_open() && list.len() < KEPT {
+            list.push(connection);
+        }
     }
 }
 
@@ -70,6 +99,10 @@ impl Connection {
         // How it ends is seen by those who wait for something.
         let driver = tokio::spawn(async { drop(connection.await) });
         Ok(Self { sender, driver })
+    }
+
+    fn is_open(&self) -> bool {
+        !self.sender.is_closed()
     }
 
     pub(super) async fn send(

@@ -26,6 +26,7 @@ mod stream;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -34,11 +35,10 @@ use hyper::body::Incoming;
 use hyper::{Method, Request, Response, header};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::Mutex;
 use tokio::time::timeout;
 use vorrang_lock::tls::ClientTls;
 
-use self::connection::Connection;
+use self::connection::{Connection, Idle};
 pub use self::stream::{ElectionStream, HoldStream, Stream};
 use crate::api::{
     Code, Hold, HoldProcess, HoldRequest, Locks, Members, Refusal, Renewal, VERSION, VERSION_HEADER,
@@ -188,17 +188,18 @@ pub fn new_id() -> String {
     format!("{:032x}", u128::from_ne_bytes(bytes))
 }
 
-/// A client. Every stream has a connection of its own; all else goes over one that is kept.
+/// A client. Every stream has a connection of its own for as long as it lasts; connections are kept
+/// for what is asked next.
 #[derive(Debug)]
 pub struct Client {
     target: Target,
-    kept: Mutex<Option<Connection>>,
+    idle: Arc<Idle>,
 }
 
 impl Client {
     /// A client of the daemon that is there. Nothing is said yet.
     pub fn new(target: Target) -> Self {
-        Self { target, kept: Mutex::new(None) }
+        Self { target, idle: Arc::default() }
     }
 
     /// Where the daemon is.
@@ -306,12 +307,9 @@ impl Client {
         path: &str,
         body: Option<&B>,
     ) -> Result<Stream<T>, ClientError> {
-        let target = self.target.clone();
-        let mut connection = Connection::open(&target).await?;
-        let answer = connection.send(self.request(&method, path, body)).await;
-        let answer = answer.map_err(|why| why.on(&target))?;
+        let (answer, connection) = self.send(&method, path, body).await?;
         let body = self.accepted(answer).await?.into_body();
-        Ok(Stream::new(target, body, connection))
+        Ok(Stream::new(self.target.clone(), body, (connection, Arc::clone(&self.idle))))
     }
 
     async fn ask<B: Serialize + Sync, T: DeserializeOwned>(
@@ -333,27 +331,35 @@ impl Client {
         self.exchange(&method, path, body).await.map(drop)
     }
 
-    /// One request and its whole answer, over the connection that is kept. If that has gone stale
-    /// meanwhile, over another one: requests may be repeated.
+    /// One request and its whole answer.
     async fn exchange<B: Serialize + Sync>(
         &self,
         method: &Method,
         path: &str,
         body: Option<&B>,
     ) -> Result<Bytes, ClientError> {
-        let mut kept = self.kept.lock().await;
-        if let Some(mut connection) = kept.take()
+        let (answer, connection) = self.send(method, path, body).await?;
+        let bytes = self.whole(answer).await?;
+        self.idle.put(connection);
+        Ok(bytes)
+    }
+
+    /// One request, over a connection that was kept. If that has gone stale meanwhile, over another
+    /// one: requests may be repeated.
+    async fn send<B: Serialize + Sync>(
+        &self,
+        method: &Method,
+        path: &str,
+        body: Option<&B>,
+    ) -> Result<(Response<Incoming>, Connection), ClientError> {
+        if let Some(mut connection) = self.idle.take()
             && let Ok(answer) = connection.send(self.request(method, path, body)).await
         {
-            let bytes = self.whole(answer).await?;
-            *kept = Some(connection);
-            return Ok(bytes);
+            return Ok((answer, connection));
         }
         let mut connection = Connection::open(&self.target).await?;
         let answer = connection.send(self.request(method, path, body)).await;
-        let bytes = self.whole(answer.map_err(|why| why.on(&self.target))?).await?;
-        *kept = Some(connection);
-        Ok(bytes)
+        Ok((answer.map_err(|why| why.on(&self.target))?, connection))
     }
 
     fn request<B: Serialize>(

@@ -2,13 +2,14 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 use bytes::{Buf as _, BytesMut};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use serde::de::DeserializeOwned;
 
-use super::connection::{Connection, broken};
+use super::connection::{Connection, Idle, broken};
 use super::{ClientError, LONGEST_ANSWER, Target};
 use crate::api::{ElectionEvent, HoldEvent};
 
@@ -24,7 +25,8 @@ pub struct Stream<T> {
     body: Incoming,
     /// What has arrived and is no whole line yet.
     read: BytesMut,
-    _connection: Connection,
+    /// Until the last line was read: then the connection is kept for something else.
+    connection: Option<(Connection, Arc<Idle>)>,
     line: PhantomData<fn() -> T>,
 }
 
@@ -35,9 +37,9 @@ impl<T> fmt::Debug for Stream<T> {
 }
 
 impl<T> Stream<T> {
-    pub(super) fn new(target: Target, body: Incoming, connection: Connection) -> Self {
+    pub(super) fn new(target: Target, body: Incoming, connection: (Connection, Arc<Idle>)) -> Self {
         let (read, line) = (BytesMut::new(), PhantomData);
-        Self { target, body, read, _connection: connection, line }
+        Self { target, body, read, connection: Some(connection), line }
     }
 }
 
@@ -67,7 +69,12 @@ impl<T: DeserializeOwned> Stream<T> {
                     }
                 }
                 Some(Err(why)) => return Err(broken(&why, &self.target)),
-                None if self.read.is_empty() => return Ok(None),
+                None if self.read.is_empty() => {
+                    if let Some((connection, idle)) = self.connection.take() {
+                        idle.put(connection);
+                    }
+                    return Ok(None);
+                }
                 None => {
                     let why = "in the middle of a line".to_owned();
                     return Err(ClientError::Broken { target: self.target.to_string(), why });
