@@ -21,7 +21,7 @@ use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Setup, Unfit};
 use vorrang_erased::{AnyNode, Fresh, OpaqueNode};
-use vorrang_protocol::{Group, NodeId, Protocol};
+use vorrang_protocol::{Group, Message, NodeId, Protocol};
 
 use crate::nodes::kept;
 use crate::{Entry, Kinds, NodeOf, Nodes, correct};
@@ -160,17 +160,35 @@ pub fn founding(life: u64, founders: u32, setup: &Setup, pauses: Option<Duration
 pub struct LockBetweenProcesses {
     anew: NodeFactory<Opaque>,
     lease: Option<Lease>,
+    tells_views: bool,
 }
 
 impl LockBetweenProcesses {
     /// The lock of an algorithm whose nodes are made for views of every size, the smallest first.
     pub fn new(by_size: Vec<NewNode>, lease: Option<Lease>) -> Self {
-        Self { anew: opaque(by_size), lease }
+        Self { anew: opaque(by_size), lease, tells_views: false }
+    }
+
+    /// The same where applications are told of views.
+    #[must_use]
+    pub fn telling_views(self) -> Self {
+        Self { tells_views: true, ..self }
+    }
+
+    /// The same with a mistake: see [`LocksFlaw::OwnOrder`].
+    #[must_use]
+    pub fn in_own_order(self) -> Self {
+        Self { anew: self.anew.in_own_order(), ..self }
+    }
+
+    /// The names of the kinds of its messages.
+    pub const fn kinds() -> Kinds {
+        <<OnViews<Opaque> as Protocol>::Message as Message>::KINDS
     }
 
     /// A member with stable storage, in this incarnation.
     pub fn with_memory(&self, id: NodeId, setup: &Setup, born: (u64, Founding)) -> NodeOf<Mutex> {
-        AnyNode::new(with_memory(id, setup, born, self.anew.clone(), self.lease))
+        self.erased(with_memory(id, setup, born, self.anew.clone(), self.lease))
     }
 
     /// A member without, which founds the group or comes in.
@@ -180,7 +198,14 @@ impl LockBetweenProcesses {
         setup: &Setup,
         born: (u64, Option<Founding>),
     ) -> NodeOf<Mutex> {
-        AnyNode::new(without_memory(id, setup, born, self.anew.clone(), self.lease))
+        self.erased(without_memory(id, setup, born, self.anew.clone(), self.lease))
+    }
+
+    fn erased(&self, node: OnViews<Opaque>) -> NodeOf<Mutex> {
+        let telling = |locks: Locks<Opaque>| {
+            if self.tells_views { locks.telling_views() } else { locks }
+        };
+        AnyNode::new(node.map(telling))
     }
 }
 

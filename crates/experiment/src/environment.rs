@@ -11,7 +11,7 @@ use vorrang_sim::{Distribution, Faults, LatencyMatrix, Network};
 use crate::failure::Failure;
 use crate::latency::Latency;
 use crate::names::unknown;
-use crate::net_defaults::TIMELY_ENOUGH;
+use crate::net_defaults::{Pace, TIMELY_ENOUGH};
 use crate::options::choice::{Choice as _, name};
 use crate::options::fault_args::FaultArgs;
 use crate::options::{CABLE, OrderKind, RunArgs, check_within};
@@ -66,7 +66,9 @@ impl RunArgs {
         let (seed, trouble) = (self.common.seed, self.faults.clone());
         trouble.check_holders()?;
         let faults = trouble.faults(nodes, latency.mean_ns() as u64, seed)?;
-        if self.views.on_views {
+        if self.views.on_views && self.common.is_real {
+            Pace::ON_VIEWS.unless_told(&mut setup, &self.setup);
+        } else if self.views.on_views {
             self.pace(&mut setup, &latency);
         }
         check_within(&setup)?;

@@ -20,10 +20,14 @@ use vorrang_catalogue::on_views::{LockBetweenProcesses, founding, member};
 use vorrang_erased::Fresh;
 use vorrang_experiment::failure::Failure;
 use vorrang_experiment::network::Future;
+use vorrang_experiment::problem::{BETWEEN_PROCESSES, header};
+use vorrang_experiment::tracefile::TraceWriter;
 use vorrang_net::{
-    Config, Generation, JoinGrant, JoinRequest, Open, Owner, StableStorage, Starting, request_id,
+    Clock, Config, Generation, JoinGrant, JoinRequest, Log, Open, Owner, RecordOf, StableStorage,
+    Starting, request_id,
 };
 use vorrang_protocol::NodeId;
+use vorrang_trace::{Header, What, Writer};
 
 use crate::hosted::Hosted;
 use crate::options::Node;
@@ -87,23 +91,55 @@ impl Place {
 async fn run<Q: Hosted>(served: Served, make: Make<Q>) -> Result<(), Failure> {
     let place = take_place(served, None).await?;
     let taken = place.served.clone();
-    let starting = start::<Q>(place, &make);
-    let Served { about, node, voice, .. } = taken.clone();
+    let (id, log) = (place.id(), taken.node.trace.as_ref().map(|_| Log::new()));
+    let recorded = log.clone().map(|log| (log, Clock::start()));
+    let starting = start::<Q>(place, &make, recorded.clone());
+    let Served { about, setup, node, voice, .. } = taken.clone();
+    let name = about.name;
     // The number of a founder is for those to say who start it.
     let again = node.views.joins().then(|| {
         Box::new(move |but| {
             let (served, make) = (taken.clone(), Rc::clone(&make));
+            let recorded = recorded.clone();
             Box::pin(async move {
                 let place = take_place(served, Some(but)).await?;
-                start::<Q>(place, &make).await.map_err(not_started)
+                start::<Q>(place, &make, recorded).await.map_err(not_started)
             }) as StartingAgain<Q>
         }) as StartAgain<Q>
     });
-    attend::<Q>(about.name, (node, voice), (starting, again), Box::new(|_| Ok(()))).await
+    let save = move |file: TraceWriter| {
+        let Some(log) = log else { return Ok(()) };
+        save::<Q>(file, header(&about, &setup).with("node", &id), &log.take())
+    };
+    attend::<Q>(name, (node, voice), (starting, again), Box::new(save)).await
 }
 
-fn start<Q: Hosted>(place: Place, make: &Make<Q>) -> Starting<Started<Q>> {
+/// Writes what was recorded, of as many nodes as were heard of.
+fn save<Q: Hosted>(
+    file: TraceWriter,
+    header: Header,
+    records: &[RecordOf<Q::Command, Q::Notice>],
+) -> std::io::Result<()> {
+    let met = |record: &RecordOf<Q::Command, Q::Notice>| match record.what {
+        What::Send { to, .. } => record.node.max(to),
+        What::Receive { from, .. } => record.node.max(from),
+        _ => record.node,
+    };
+    let last = records.iter().map(met).max().map_or(header.nodes, |node| node.0 + 1);
+    let header = header.with("driver", &"node").with("on_views", &BETWEEN_PROCESSES);
+    let mut writer = Writer::new(file, &Header { nodes: last, ..header })?;
+    records.iter().try_for_each(|record| writer.write(record))?;
+    writer.finish(None, None)?.finish()
+}
+
+/// Where what happens is recorded, and the clock.
+type Recorded<Q> = Option<(Log<<Q as Problem>::Command, <Q as Problem>::Notice>, Clock)>;
+
+fn start<Q: Hosted>(place: Place, make: &Make<Q>, log: Recorded<Q>) -> Starting<Started<Q>> {
     let mut node = make(&place);
+    if let Some((log, clock)) = log {
+        node = node.record(log, clock);
+    }
     if let Some(steps) = Q::steps() {
         node = node.steps(steps);
     }

@@ -85,7 +85,8 @@ pub struct Node {
     #[cfg_attr(feature = "clap", arg(long, default_value = "default"))]
     pub(crate) group: String,
     /// Write everything that happens at this node to this file when it ends; if a node of its group
-    /// is killed and started again, it is then refused
+    /// is killed and started again, it is then refused, but for --on-views, where a trace can be
+    /// drawn and not replayed
     #[cfg_attr(feature = "clap", arg(long, value_name = "FILE"))]
     pub(crate) trace: Option<PathBuf>,
     /// Go on serving the others when standard input ends

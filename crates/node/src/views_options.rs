@@ -25,7 +25,7 @@ pub(crate) struct OnViewsArgs {
     /// Run the algorithm inside the views of a group: it goes on without members that are gone,
     /// admits those that join or come back, and gives every entry a fencing token that a resource
     /// can check; with virtual-synchrony, let others join the group
-    #[cfg_attr(feature = "clap", arg(long, conflicts_with_all = ["udp", "trace"]))]
+    #[cfg_attr(feature = "clap", arg(long, conflicts_with = "udp"))]
     on_views: bool,
     /// Join a running group by the address of any member (or of several: of the first that
     /// answers), and listen on --listen

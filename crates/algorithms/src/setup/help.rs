@@ -52,7 +52,8 @@ pub(super) const DISTANCES: &str = "\
 pub(super) const MARGIN: &str = "\
     How late a heartbeat may be before its sender is suspected; doubled after every false \
     suspicion, up to --margin-cap times, and halved again after a quiet time \
-    [default: 500us; 100ms over a network, 800ms of node --on-views]";
+    [default: 500us; 100ms over a network, 800ms of node --on-views \
+    and run --net --on-views]";
 pub(super) const MARGIN_CAP: &str = "\
     How many times as long as at first a margin may become: a bound on how long a crash stays \
     unnoticed after wrong suspicions [default: 10]";

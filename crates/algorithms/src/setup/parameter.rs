@@ -271,7 +271,7 @@ impl Parameter {
             }
             Self::Beat => {
                 "The interval of heartbeats [default: 5ms; 100ms over a network, 200ms of node \
-                 --on-views]"
+                 --on-views and run --net --on-views]"
             }
             Self::Margin => help::MARGIN,
             Self::MarginCap => help::MARGIN_CAP,

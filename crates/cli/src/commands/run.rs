@@ -31,6 +31,8 @@ use crate::output::{Format, print_csv, print_json, with_bar};
     vorrang run heartbeat --nodes 5 --crash 2@52ms --latency uniform:0..2ms\n  \
     vorrang run virtual-synchrony --nodes 5 --crash 2@50ms --restart 2@120ms\n  \
     vorrang run raymond --nodes 7 --on-views --crash holder@50ms --restart holder@120ms\n  \
+    vorrang run raymond --nodes 3 --net --processes --on-views --hold 5ms --entries 300 --crash \
+    1@500ms --restart 1@2s\n  \
     vorrang run raymond --nodes 7 --pause 3@10ms..40ms --slow 0-1:x10@10ms..20ms\n  \
     vorrang run suzuki-kasami --nodes 5 --random-faults mild --reliable --seed 7\n  \
     vorrang run echo --nodes 50 --topology random:0.1\n  \
@@ -98,30 +100,21 @@ impl Run {
         const MOST_NODES: u32 = 128;
         let faults = FaultArgs::augment_args(clap::Command::new(""));
         let faults = faults.get_arguments().map(|arg| arg.get_id().as_str());
-        // A process can be killed, and started again.
-        let is_killed = |option: &str| matches!(option, "crash" | "restart") && self.processes;
+        let on_views = self.options.args.views.on_views;
+        // A process can be killed, and started again; and a lock on views gets over more than that.
+        let is_struck = |option: &str| match option {
+            "crash" | "restart" => self.processes,
+            "pause" | "partition" | "cut" => self.processes && on_views,
+            // One mistake of locks on views is made between processes as well.
+            "flaw" => on_views,
+            _ => false,
+        };
         // So is a load that an algorithm assumes not to be there.
         let is_loaded = |option: &str| option == "break_assumptions" && one_at_a_time;
-        let is_real = |option: &str| is_killed(option) || is_loaded(option);
+        let is_real = |option: &str| is_struck(option) || is_loaded(option);
         let mut simulated = SIMULATED.into_iter().chain(faults).filter(|it| !is_real(it));
         if let Some(option) = simulated.find(|&option| self.options.has(option)) {
-            let why = match option {
-                "crash" => {
-                    "--crash kills a process: with --net, say --processes, so that every node has \
-                     one"
-                }
-                "restart" => {
-                    "--restart starts a killed process again: with --net, say --processes, so that \
-                     every node has one"
-                }
-                "break_assumptions" => {
-                    "--break-assumptions lets the simulator reorder and delay messages as an \
-                     algorithm does not stand it; with --net nothing can make TCP do so, and an \
-                     algorithm that is stuck would run for ever"
-                }
-                _ => "",
-            };
-            if !why.is_empty() {
+            if let Some(why) = why_not_over_tcp(option, on_views) {
                 return Err(Failure::usage(why));
             }
             return Err(Failure::usage(format!(
@@ -130,7 +123,8 @@ impl Run {
                 option.replace('_', "-")
             )));
         }
-        if self.options.has("restart") && self.trace.is_some() {
+        // On views none is replayed.
+        if self.options.has("restart") && self.trace.is_some() && !on_views {
             return Err(Failure::usage(
                 "--trace with --restart: a process that is started again goes by the time, which \
                  is not in a trace, so that the run could not be replayed: leave out one of them",
@@ -151,6 +145,29 @@ impl Run {
         }
         Ok(())
     }
+}
+
+/// Why an option is none for a real network, if there is more to be said than that.
+fn why_not_over_tcp(option: &str, on_views: bool) -> Option<&'static str> {
+    Some(match option {
+        "crash" => {
+            "--crash kills a process: with --net, say --processes, so that every node has one"
+        }
+        "restart" => {
+            "--restart starts a killed process again: with --net, say --processes, so that every \
+             node has one"
+        }
+        "pause" | "partition" | "cut" if on_views => {
+            "nodes of one process cannot be stopped or cut off from each other: with --net, say \
+             --processes, so that every node has one"
+        }
+        "break_assumptions" => {
+            "--break-assumptions lets the simulator reorder and delay messages as an algorithm \
+             does not stand it; with --net nothing can make TCP do so, and an algorithm that is \
+             stuck would run for ever"
+        }
+        _ => return None,
+    })
 }
 
 /// Whether options that were typed fit an algorithm, and then what it makes of them.

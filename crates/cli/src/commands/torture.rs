@@ -41,6 +41,13 @@ const SAVED_EVERY: Duration = Duration::from_secs(5);
 /// (--reliable), and by themselves the locks that tell crashed nodes by time, elections, failure
 /// detection, reliable multicast and virtual synchrony.
 ///
+/// With --processes every node is a process. Of locks on views, with stable storage or without, these
+/// are killed as by kill -9 and perhaps started again, stopped by SIGSTOP and continued, and cut off:
+/// from one other, in one direction or both, or from all. With stable storage a majority of the
+/// founders is up and connected in the end; without, there are no more faults than a majority of them
+/// survives. Algorithms that survive crashes by themselves have processes killed. A seed does not
+/// decide all that happens then: what fails is shrunk to the smallest schedule that was seen to fail.
+///
 /// A schedule depends on --seed and on its number alone: neither on --jobs nor on where a campaign
 /// was interrupted and resumed.
 #[derive(Debug, clap::Args)]
@@ -50,7 +57,8 @@ const SAVED_EVERY: Duration = Duration::from_secs(5);
     vorrang torture --runs 1000000 --resume campaign.json\n  \
     vorrang torture --algorithms raymond,ricart-agrawala --nodes 5..=7\n  \
     vorrang torture --algorithms suzuki-kasami --flaw holder-forgotten\n  \
-    vorrang torture --processes --time 10m\n\n\
+    vorrang torture --processes --time 10m\n  \
+    vorrang torture --processes --algorithms raymond --flaw own-order --runs 3\n\n\
     Ctrl-C ends a campaign with the table so far; a second one at once.\n\n\
     Exit codes: 0 nothing failed, 1 something did, 2 wrong use, 4 I/O error.")]
 pub(crate) struct Torture {
@@ -76,8 +84,11 @@ pub(crate) struct Torture {
     /// Build in a known mistake, of the algorithm or of locks on views, to see the campaign find it
     #[arg(long, value_name = "NAME", requires = "algorithms")]
     flaw: Option<String>,
-    /// Run every node as a process and kill processes, one run after the other; nothing is shrunk
-    #[arg(long, conflicts_with_all = ["flaw", "jobs"])]
+    /// Run every node as a process, one run after the other; processes are killed and started again,
+    /// and those of locks on views stopped and cut off as well. A run takes some
+    /// seconds, and a minute where nobody gets any further; one that has begun when --time is over
+    /// goes on to its end
+    #[arg(long, conflicts_with = "jobs")]
     processes: bool,
     /// Keep the state of the campaign in this file: if it exists, go on from there
     #[arg(long, value_name = "FILE")]
@@ -152,7 +163,7 @@ impl Torture {
         if self.json {
             print_json(&campaign.json(elapsed))?;
         } else {
-            print(&shown(&campaign, campaign.done - before, elapsed))?;
+            print(&shown(&campaign, campaign.done - before, elapsed, self.processes))?;
         }
         if campaign.is_fine() { Ok(()) } else { Err(Failure::AlreadySaid) }
     }
@@ -177,7 +188,7 @@ impl Torture {
             };
             let limits = Limits { runs, time, jobs };
             campaign.run(limits, &mut |progress| {
-                bar.set_message(line(progress, start.elapsed()));
+                bar.set_message(line(progress, start.elapsed(), self.processes));
                 if !self.json {
                     show_after_a_second(&bar);
                 }
@@ -199,23 +210,26 @@ impl Torture {
 }
 
 /// How far it has come.
-fn line(progress: Progress, elapsed: Duration) -> String {
+fn line(progress: Progress, elapsed: Duration, processes: bool) -> String {
     let Progress { done, bad, since, elapsed: part } = progress;
     format!(
-        "{} schedules in {} s, {} a second, {} failed",
+        "{} schedules in {} s, {}, {} failed",
         grouped(done),
         elapsed.as_secs(),
-        rate(since, part),
+        rate(since, part, processes),
         grouped(bad)
     )
 }
 
-fn rate(runs: u64, time: Duration) -> String {
-    grouped((runs as f64 / time.as_secs_f64().max(1e-9)) as u64)
+/// How many runs there were in a second; over processes, in a minute.
+fn rate(runs: u64, time: Duration, processes: bool) -> String {
+    let (unit, seconds) = if processes { ("a minute", 60.0) } else { ("a second", 1.0) };
+    let many = runs as f64 * seconds / time.as_secs_f64().max(1e-9);
+    format!("{} {unit}", grouped(many as u64))
 }
 
 /// The table, and all that failed.
-fn shown(campaign: &Campaign, since: u64, elapsed: Duration) -> String {
+fn shown(campaign: &Campaign, since: u64, elapsed: Duration, processes: bool) -> String {
     let header = ["SUBJECT", "RUNS", "FAULTS", "FINE", "STUCK", "UNSAFE"];
     let mut cells = vec![header.map(str::to_owned).to_vec()];
     for (subject, counts) in campaign.subjects.iter().zip(&campaign.counts) {
@@ -230,20 +244,21 @@ fn shown(campaign: &Campaign, since: u64, elapsed: Duration) -> String {
         text += &told(campaign, finding);
     }
     let bad: u64 = campaign.findings.iter().map(|it| it.times).sum();
+    let schedules = if campaign.done == 1 { "schedule" } else { "schedules" };
     let verdict = if campaign.is_fine() {
         format!("{GOOD}none failed{RESET}")
     } else {
         format!("{BAD}{} failed{RESET}", grouped(bad))
     };
     text + &wrapped(&format!(
-        "{BOLD}{} schedules{RESET} with {} faults, --seed {}: {verdict}. {} of them in {:.1} s, \
-         {} a second. No failure is no proof: `vorrang check` exhausts all runs, of fewer nodes.\n",
+        "{BOLD}{} {schedules}{RESET} with {} faults, --seed {}: {verdict}. {} of them in {:.1} s, \
+         {}. No failure is no proof: `vorrang check` exhausts all runs, of fewer nodes.\n",
         grouped(campaign.done),
         grouped(faults),
         campaign.seed(),
         grouped(since),
         elapsed.as_secs_f64(),
-        rate(since, elapsed)
+        rate(since, elapsed, processes)
     ))
 }
 

@@ -24,6 +24,7 @@ mod lecture_locks;
 mod lemmas;
 mod multicast;
 mod net;
+mod net_on_views;
 mod node;
 mod node_data;
 mod node_ends;

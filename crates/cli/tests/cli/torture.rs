@@ -120,6 +120,7 @@ fn wrong_use_is_told() {
         (&["--time", "soon"], "write a time such as 500ms, 90s, 10m or 2h"),
         (&["--runs", "0"], "give a whole number from 1"),
         (&["--processes", "--algorithms", "ack"], "none of the algorithms claims to survive that"),
+        (&["--processes", "--jobs", "2"], "cannot be used with"),
     ] {
         let (code, out, err) = run(&[&["torture"], args].concat());
         assert_eq!((code, out.as_str()), (2, ""), "{args:?}: {err}");

@@ -19,8 +19,9 @@ use crate::options::RunArgs;
 use crate::options::axis::Axis;
 use crate::problem::channels::reliable;
 use crate::problem::{
-    Compared, Extent, Extremes, GuardedNodes, InitialRoles, Kinds, Nodes, Observation,
-    ProblemDriver, Role, Scene, Survives, holder_at, make, measure, observe, overhear, record,
+    Compared, Extent, Extremes, FLAW_OVER_TCP, GuardedNodes, InitialRoles, Kinds, Nodes,
+    Observation, ProblemDriver, Role, Scene, Survives, holder_at, make, measure, observe, overhear,
+    record,
 };
 use crate::progress::Progress;
 use crate::tracefile::Keep;
@@ -103,15 +104,13 @@ impl<Q: ProblemDriver + OverTcp> ErasedAlgorithm<Q> {
                 make(&any.recipe, setup)?;
                 Nodes::of(any, setup, Err(FLAW_OVER_TCP))
             }
-            Environment { .. } => Nodes::of(any, setup, Ok(GuardedNodes { node, entry: any })),
+            Environment { .. } => {
+                Nodes::of(any, setup, Ok(GuardedNodes { node, entry: any, kinds: any.kinds }))
+            }
         };
         Ok(RunOf { scenario, nodes })
     }
 }
-
-/// Why a mistake does not run over TCP.
-const FLAW_OVER_TCP: &str =
-    "--flaw is for the simulator and the checker: a real network is no place for it";
 
 /// A run: only its nodes know which algorithm it is.
 #[derive(Debug)]

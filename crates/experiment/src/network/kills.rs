@@ -121,6 +121,7 @@ impl Kills {
         match timeout(most, news.recv()).await {
             Err(_elapsed) => Ok(None),
             Ok(Some(News::Done(node))) => Ok(Some(node)),
+            Ok(Some(News::Entered(_))) => Ok(None),
             // The pipe of a killed process ends, perhaps after the next one has begun.
             Ok(Some(News::Gone(node))) if self.has_killed(node) => Ok(None),
             Ok(Some(News::Gone(node))) => {
@@ -196,9 +197,17 @@ pub(super) fn in_order<C: Data, N: Data>(
     node: &AnyNode<C, N>,
     recorded: Recorded,
 ) -> Result<Vec<Record<AnyNode<C, N>>>, Failure> {
+    in_order_by(|line| Record::read_by(node, line), recorded)
+}
+
+/// The same, read so.
+pub(super) fn in_order_by<C: Data, N: Data>(
+    mut read: impl FnMut(&Line) -> serde_json::Result<Record<AnyNode<C, N>>>,
+    recorded: Recorded,
+) -> Result<Vec<Record<AnyNode<C, N>>>, Failure> {
     let read = |line: String| {
         Line::parse(&line, |_, _, _| None)
-            .and_then(|line| Record::read_by(node, &line))
+            .and_then(|line| read(&line))
             .map_err(|why| Failure::World(format!("a node says '{line}': {why}")))
     };
     let mut records = recorded.lines.into_iter().map(read).collect::<Result<Vec<_>, _>>()?;

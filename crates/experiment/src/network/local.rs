@@ -48,6 +48,7 @@ pub(super) async fn start(
             think: scenario.think,
             hold: scenario.hold_over_tcp(),
             random: Random::new(scenario.seed().wrapping_add(u64::from(id.0))),
+            tells_entries: scenario.is_on_views(),
             news: news.clone(),
         };
         let started = launch(config, listener, turns).await;

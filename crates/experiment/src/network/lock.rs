@@ -22,7 +22,7 @@ use super::turns::quota;
 use super::worker::{Shift, WorkerSetup};
 use super::{
     Counted, News, Nodes, Place, Processes, events, kills, local, orders, processes, runtime,
-    settle,
+    settle, views,
 };
 use crate::failure::Failure;
 use crate::figures::Measured;
@@ -40,6 +40,9 @@ pub(super) fn run(
     place: Place,
     keep: Keep<'_>,
 ) -> Result<Measured, Failure> {
+    if let Some(on_views) = &scenario.views {
+        return views::run(scenario, (on_views, made), place, keep);
+    }
     kills::check(scenario, &(made.node)(NodeId(0)))?;
     let start = Instant::now();
     let tape = Tape::create(keep)?;
@@ -68,7 +71,7 @@ pub(super) fn run(
             in_order(&(made.node)(NodeId(0)), recorded)?
         }
     };
-    let mut observed = Observed::of(scenario, made.kinds(), &records);
+    let mut observed = Observed::of(scenario, made.kinds, &records);
     observed.objection = made.objection(scenario, &records).map(|it| it.to_string());
     let measured = measured(scenario, observed, start.elapsed());
     tape.save(run_header(scenario, place.at.typed()), &records, measured.wrong())?;
@@ -89,7 +92,7 @@ fn here(
 }
 
 /// The turns that a process takes.
-fn shift(scenario: &Scenario, id: NodeId) -> Shift {
+pub(super) fn shift(scenario: &Scenario, id: NodeId) -> Shift {
     let (turns, waits) = (quota(scenario, id), waits(scenario));
     Shift {
         turns: turns - u64::from(waits && turns > 0),
@@ -101,7 +104,9 @@ fn shift(scenario: &Scenario, id: NodeId) -> Shift {
 
 /// Whether a node is killed before anything happens: then the others wait until it is.
 fn waits(scenario: &Scenario) -> bool {
+    // On views faults come when there is a group.
     scenario.load == LoadKind::Heavy
+        && !scenario.is_on_views()
         && kills::planned(scenario).first().is_some_and(|(at, _)| at.is_zero())
 }
 
@@ -213,7 +218,7 @@ impl Stall {
 }
 
 /// One of the claims that the algorithm grants.
-fn acquire(scenario: &Scenario, random: &mut Random) -> Command {
+pub(super) fn acquire(scenario: &Scenario, random: &mut Random) -> Command {
     let claims = scenario.card.terms.claims;
     Command::Acquire(claims[random.below(claims.len() as u64) as usize])
 }
@@ -313,12 +318,12 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
 }
 
 /// Said where most entries of a node follow its own.
-const ALONE: &str = "most entries were made by the node that had just left, which asks again \
+pub(super) const ALONE: &str = "most entries were made by the node that had just left, which asks again \
                      before others are heard: the figures speak of it alone. Stays are of no \
                      length by default: give --hold 1ms, or --think, to see the lock change hands";
 
 /// Whether most entries follow one of the same node, though others want in.
-fn is_alone(scenario: &Scenario, records: &[Record<NodeOf<Mutex>>]) -> bool {
+pub(super) fn is_alone(scenario: &Scenario, records: &[Record<NodeOf<Mutex>>]) -> bool {
     if scenario.hold.is_some() || !scenario.is_saturated() || scenario.contenders() < 2 {
         return false;
     }

@@ -6,6 +6,7 @@ mod lock;
 mod once;
 mod processes;
 mod turns;
+mod views;
 pub mod worker;
 
 use std::fmt;
@@ -124,6 +125,7 @@ fn orders(scene: &impl Scene, id: NodeId) -> WorkerSetup {
         listen: None,
         returns: kills::restarts(scene),
         tells_at_once: !kills::planned(scene).is_empty(),
+        views: None,
     }
 }
 
@@ -145,6 +147,8 @@ fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
 enum News {
     /// It has done what it was to do, and will not ask again by itself.
     Done(NodeId),
+    /// It has entered, if it is to tell that.
+    Entered(NodeId),
     /// It cannot go on.
     Failed(NodeId, String),
     /// Its process has gone.

@@ -38,7 +38,7 @@ pub(super) fn run<Q: Networked>(
     let again = |node, by| Q::again(scene, node, by);
     let (at_once, later, again, is_settled) = (&commands, &later, &again, &is_settled::<Q>);
     let commands = Commands { at_once, later, again, is_settled, until };
-    let mut meter = Q::workload(scene).meter(scene.setup().group.size(), made.kinds());
+    let mut meter = Q::workload(scene).meter(scene.setup().group.size(), made.kinds);
     let start = Instant::now();
     let tape = Tape::create(keep)?;
     let records = match place.at {
@@ -196,7 +196,7 @@ async fn tell_processes<C: ToString>(
             News::Gone(node) if !kills.has_killed(node) => {
                 return Err(Failure::World(format!("node {node}: its process has gone")));
             }
-            News::Failed(..) | News::Gone(_) | News::Done(_) => {}
+            News::Failed(..) | News::Gone(_) | News::Done(_) | News::Entered(_) => {}
         }
     }
     group.stop().await
@@ -301,7 +301,10 @@ async fn fall_silent(
 }
 
 /// Tells a meter of all that was recorded.
-fn feed<P: Protocol, T: Meter<P::Command, P::Notice>>(meter: &mut T, records: &[Record<P>]) {
+pub(super) fn feed<P: Protocol, T: Meter<P::Command, P::Notice>>(
+    meter: &mut T,
+    records: &[Record<P>],
+) {
     let mut under_way = BTreeMap::new();
     for Record { at_ns, node, what } in records {
         match what {

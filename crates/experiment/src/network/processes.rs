@@ -1,6 +1,6 @@
 //! A process a node: this program once more for each, as a [`worker`](super::worker).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::process::Stdio;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +15,7 @@ use vorrang_protocol::NodeId;
 use vorrang_trace::Line;
 
 use super::kills::Recorded;
+use super::views::Wires;
 use super::worker::{RECORD, TIMERS_SET, WorkerSetup};
 use super::{Counted, News, Nodes};
 use crate::failure::Failure;
@@ -26,6 +27,8 @@ pub(super) struct Processes {
     former: Vec<(NodeId, JoinHandle<Told>)>,
     /// The orders of each, with where it listens.
     orders: Vec<WorkerSetup>,
+    /// Where they find each other, if that is not where they listen.
+    wires: Option<Wires>,
     news: UnboundedSender<News>,
 }
 
@@ -48,15 +51,29 @@ pub(super) async fn start(
     nodes: u32,
     orders: impl Fn(NodeId) -> WorkerSetup,
 ) -> Result<(Processes, UnboundedReceiver<News>), Failure> {
+    start_over(false, nodes, orders).await
+}
+
+/// The same, perhaps over wires that can be cut.
+pub(super) async fn start_over(
+    wires: bool,
+    nodes: u32,
+    orders: impl Fn(NodeId) -> WorkerSetup,
+) -> Result<(Processes, UnboundedReceiver<News>), Failure> {
     let (news, heard) = unbounded_channel();
     let epoch_ns = Clock::start().epoch_ns();
-    let mut all = Processes { workers: Vec::new(), former: Vec::new(), orders: Vec::new(), news };
+    let (workers, former, own) = (Vec::new(), Vec::new(), Vec::new());
+    let mut all = Processes { workers, former, orders: own, wires: None, news };
     for id in (0..nodes).map(NodeId) {
         let mut orders = WorkerSetup { epoch_ns, ..orders(id) };
         let (worker, address) = all.employ(id, &orders).await?;
         orders.listen = Some(address);
         all.orders.push(orders);
         all.workers.push(worker);
+    }
+    if wires {
+        let backs = all.orders.iter().filter_map(|it| it.listen.clone());
+        all.wires = Some(Wires::between(backs.collect()).await?);
     }
     let addresses = all.addresses();
     for worker in &mut all.workers {
@@ -67,11 +84,13 @@ pub(super) async fn start(
 
 impl Worker {
     fn start(id: NodeId, news: UnboundedSender<News>) -> Result<Self, Failure> {
-        let mut process = tokio::process::Command::new(env::current_exe()?)
-            .arg("worker")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .kill_on_drop(true)
+        let mut command = tokio::process::Command::new(env::current_exe()?);
+        command.arg("worker").stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
+        // Ctrl-C is for the parent to heed. If that is killed while a worker is stopped, the system
+        // continues what has a group of its own, and it ends.
+        #[cfg(unix)]
+        command.process_group(0);
+        let mut process = command
             .spawn()
             .map_err(|error| Failure::World(format!("cannot start node {id}: {error}")))?;
         let (orders, said) = process
@@ -114,6 +133,7 @@ async fn listen(
         // The receiver is gone if the run was given up.
         let _ = match line.split_once(' ').unwrap_or((line, "")) {
             ("done", "") => news.send(News::Done(id)).is_ok(),
+            ("entered", "") => news.send(News::Entered(id)).is_ok(),
             (RECORD, record) => {
                 if let Some(notice) = notice(record) {
                     let mut last = last_notice.lock().unwrap_or_else(PoisonError::into_inner);
@@ -236,8 +256,35 @@ impl Processes {
         workers.filter_map(last).collect()
     }
 
-    /// Where all listen, with commas.
+    /// Makes a process stand still, or go on.
+    pub(super) fn pause(&mut self, node: NodeId, is_still: bool) -> Result<(), Failure> {
+        let worker = &self.workers[node.index()];
+        match worker.process.id().filter(|_| !worker.is_killed) {
+            Some(id) => signal(id, is_still)
+                .map_err(|error| Failure::World(format!("cannot signal node {node}: {error}"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Cuts these links, each from a sender to a receiver, and no others.
+    pub(super) fn cut(&mut self, links: BTreeSet<(NodeId, NodeId)>) {
+        if let Some(wires) = &self.wires {
+            wires.cut(links);
+        }
+    }
+
+    /// So many turns are left to a process that is started again.
+    pub(super) fn leave_turns(&mut self, node: NodeId, turns: u64) {
+        if let Some(shift) = &mut self.orders[node.index()].shift {
+            shift.turns = turns;
+        }
+    }
+
+    /// Where all are found, with commas.
     fn addresses(&self) -> String {
+        if let Some(wires) = &self.wires {
+            return wires.fronts.join(",");
+        }
         let all: Vec<&str> = self.orders.iter().filter_map(|it| it.listen.as_deref()).collect();
         all.join(",")
     }
@@ -297,6 +344,19 @@ impl Processes {
         }
         Ok(recorded)
     }
+}
+
+#[cfg(unix)]
+fn signal(process: u32, stop: bool) -> std::io::Result<()> {
+    use rustix::process::{Pid, Signal, kill_process};
+    let id = i32::try_from(process).ok().and_then(Pid::from_raw);
+    let id = id.ok_or_else(|| std::io::Error::other("a process has no number"))?;
+    Ok(kill_process(id, if stop { Signal::STOP } else { Signal::CONT })?)
+}
+
+#[cfg(not(unix))]
+fn signal(_: u32, _: bool) -> std::io::Result<()> {
+    Err(std::io::Error::other("this system has no signal that stops a process"))
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub(super) struct Turns {
     pub(super) think: Distribution,
     pub(super) hold: Distribution,
     pub(super) random: Random,
+    /// Whether it tells of every entry.
+    pub(super) tells_entries: bool,
     pub(super) news: UnboundedSender<News>,
 }
 
@@ -65,6 +67,9 @@ impl Application for Turns {
             // One that was put out says so when it wanted to leave anyway.
             Notice::Evicted | Notice::View { .. } => {}
             Notice::Entered | Notice::EnteredAs(_) => {
+                if self.tells_entries {
+                    self.tell(News::Entered(self.node));
+                }
                 let hold = Duration::from_nanos(self.hold.draw(&mut self.random));
                 if hold.is_zero() { self.leave(fx) } else { fx.wake_after(hold) }
             }

@@ -10,6 +10,7 @@
 //! started                     →
 //!                             ←   started        it has met all others
 //! acquire …, elect, start     →   does it, or takes a turn
+//!                             ←   entered        it has entered, if it lives on views
 //!                             ←   done           it has left, or is told for the first time
 //!                             ←   failed WHY     it cannot go on
 //! counts                      →
@@ -51,6 +52,7 @@ use vorrang_sim::Random;
 use vorrang_trace::Record;
 
 use super::turns::Turns;
+use super::views::{Member, ViewsOrders};
 use super::{Future, News};
 use crate::failure::Failure;
 
@@ -76,6 +78,8 @@ pub(super) struct WorkerSetup {
     pub(super) returns: bool,
     /// Whether it tells its records as they come.
     pub(super) tells_at_once: bool,
+    /// For a lock on views.
+    pub(super) views: Option<ViewsOrders>,
 }
 
 /// The turns that an application takes by itself.
@@ -118,8 +122,18 @@ pub(super) fn take_turns(
     recipe: &Recipe<NodeOf<mutex::Mutex>>,
 ) -> Future<'static> {
     let (news, heard) = unbounded_channel();
-    match turns(&work.orders, card, news) {
-        Ok(turns) => with(work, card, recipe, (turns, heard)),
+    let turns = match turns(&work.orders, card, news) {
+        Ok(turns) => turns,
+        Err(failure) => return Box::pin(async { Err(failure) }),
+    };
+    let Some(views) = work.orders.views.clone() else {
+        return with(work, card, recipe, (turns, heard));
+    };
+    match Member::of(card, (&work.orders.setup, NodeId(work.orders.id)), &views) {
+        Ok(member) => {
+            let make = move |config: Config| member.node(config);
+            begin::<mutex::Mutex, _>(work, card.name, make, (turns, heard))
+        }
         Err(failure) => Box::pin(async { Err(failure) }),
     }
 }
@@ -141,6 +155,7 @@ fn turns(
         think: read(&shift.think)?,
         hold: read(&shift.hold)?,
         random: Random::new(orders.seed.wrapping_add(u64::from(orders.id))),
+        tells_entries: orders.views.is_some(),
         news,
     })
 }
@@ -192,17 +207,32 @@ where
         Ok(node) => node,
         Err(unfit) => return Box::pin(async { Err(Failure::Usage(unfit.0)) }),
     };
+    let make = move |config: Config| Node::new(node(config.id), config);
+    begin::<Q, A>(work, card.name, make, (application, heard))
+}
+
+/// Does the work with the node that is made in the end, and an application that tells its news.
+fn begin<Q, A>(
+    work: Work,
+    name: &'static str,
+    make: impl FnOnce(Config) -> Node<Q::Command, Q::Notice> + 'static,
+    (application, heard): (A, UnboundedReceiver<News>),
+) -> Future<'static>
+where
+    Q: Problem,
+    A: Application<Command = Q::Command, Notice = Q::Notice>,
+{
     let log = Log::new();
     let (clock, records) = (Clock::since(work.orders.epoch_ns), log.clone());
     let tells_at_once = work.orders.tells_at_once;
     let launch = move |config: Config, listener| {
-        let node = Node::new(node(config.id), config).listener(listener);
+        let node = make(config).listener(listener);
         let node =
             if tells_at_once { node.record(AtOnce, clock) } else { node.record(records, clock) };
         node.start_with(application)
     };
     let lines = move || -> Vec<String> { log.take().iter().map(Record::line).collect() };
-    Box::pin(obey_to_the_end(work, card.name, Box::new(launch), heard, Box::new(lines)))
+    Box::pin(obey_to_the_end(work, name, Box::new(launch), heard, Box::new(lines)))
 }
 
 /// Tells the parent all records of a turn, which waits until they are in the pipe.
@@ -286,6 +316,7 @@ where
         tokio::select! {
             Some(news) = heard.recv() => match news {
                 News::Done(_) => say("done")?,
+                News::Entered(_) => say("entered")?,
                 News::Failed(_, why) => say(&format!("failed {why}"))?,
                 News::Gone(_) => {}
             },

@@ -264,6 +264,12 @@ impl FaultArgs {
         *self == Self { crash, restart, ..Self::default() }
     }
 
+    /// Whether nothing goes wrong but what can be done to processes and to what connects them.
+    pub fn is_of_processes(&self) -> bool {
+        let Self { crash, restart, pause, partition, cut, .. } = self.clone();
+        *self == Self { crash, restart, pause, partition, cut, ..Self::default() }
+    }
+
     /// Whether messages may be lost by chance.
     pub fn loses(&self) -> bool {
         self.loss.is_some_and(|share| share.value() > 0.0) || self.random_faults.is_some()

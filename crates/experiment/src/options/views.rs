@@ -1,5 +1,6 @@
 //! The options of locks on views.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};
@@ -41,6 +42,15 @@ pub struct ViewsArgs {
         arg(long, value_name = "PERMILLE", requires = "lease", value_parser = whole(DRIFTS))
     )]
     pub drift: Option<u32>,
+    /// With --on-views and --net: keep on disk what nodes must not forget, as 'vorrang node --data'
+    /// does, each in a directory of its own in this one, or in a new one that is removed in the end.
+    /// In the simulator nothing is forgotten that must not be
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "DIR", requires = "on_views", num_args = 0..=1),
+        arg(default_missing_value = "")
+    )]
+    pub data: Option<String>,
 }
 
 /// Locks on views in the checker.
@@ -66,6 +76,20 @@ pub struct ViewsCheckArgs {
         arg(long, value_name = "NODES", requires = "on_views", value_parser = whole(0..=63_u32))
     )]
     pub joins: Option<u32>,
+    /// There are none: see what is said if it is given.
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "TIME", hide = true, value_parser = no_lease)
+    )]
+    pub lease: Option<Infallible>,
+}
+
+/// Says why there are no leases.
+#[cfg(feature = "clap")]
+fn no_lease(_: &str) -> Result<Infallible, String> {
+    Err("a lease runs out by a clock, and in a check on views time does not pass: 'vorrang run \
+         --on-views --lease' and 'vorrang torture' try leases"
+        .to_owned())
 }
 
 /// Who suspects whom.

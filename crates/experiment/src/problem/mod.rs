@@ -65,6 +65,13 @@ pub use vorrang_catalogue::Kinds;
 #[cfg(doc)]
 use vorrang_catalogue::NodeOf;
 
+/// Why a mistake does not run over TCP.
+pub(crate) const FLAW_OVER_TCP: &str =
+    "--flaw is for the simulator and the checker: a real network is no place for it";
+
+/// How a trace says that its nodes lived on views and sent their messages over a real network.
+pub const BETWEEN_PROCESSES: &str = "processes";
+
 /// Something that can be checked and staged: an algorithm, or one with a mistake.
 pub trait Subject: Send + Sync + fmt::Debug {
     /// The question of these options to the checker.

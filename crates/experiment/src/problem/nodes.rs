@@ -48,8 +48,16 @@ impl<Q: Problem> Nodes<Q> {
 
     /// Nodes for the simulator alone, and why they do not run over TCP.
     pub(super) fn simulated(nodes: any::Nodes<Q>, why_not_over_tcp: &'static str) -> Self {
+        Self::apart(nodes, Err(why_not_over_tcp))
+    }
+
+    /// Nodes for the simulator, and how others are made for TCP, or why they do not run there.
+    pub(super) fn apart(
+        nodes: any::Nodes<Q>,
+        over_tcp: Result<GuardedNodes<Q>, &'static str>,
+    ) -> Self {
         let any::Nodes { kinds, populate, .. } = nodes;
-        Self { kinds, populate, over_tcp: Err(why_not_over_tcp) }
+        Self { kinds, populate, over_tcp }
     }
 
     /// The nodes for the simulator, with or without their invariants.
@@ -70,6 +78,8 @@ pub struct GuardedNodes<Q: Problem> {
     pub node: Node<NodeOf<Q>>,
     /// The algorithm.
     pub entry: &'static any::Entry<Q>,
+    /// The names of the kinds of their messages.
+    pub kinds: Kinds,
 }
 
 impl<Q: Problem> fmt::Debug for GuardedNodes<Q> {
@@ -79,11 +89,6 @@ impl<Q: Problem> fmt::Debug for GuardedNodes<Q> {
 }
 
 impl<Q: Simulated> GuardedNodes<Q> {
-    /// The names of the kinds of their messages.
-    pub fn kinds(&self) -> Kinds {
-        self.entry.kinds
-    }
-
     /// The violation in a replay of a recorded run, if the scenario asks for one.
     pub fn objection(
         &self,

@@ -14,8 +14,8 @@ use super::channels::{self, Layer, MadeOf};
 use super::remarks::assumptions;
 use super::retrace::{self, Retraced, Watching};
 use super::{
-    ApplicationEvent, Past, ProblemDriver, Query, Question, Staged, Subject, graph, header, make,
-    staged, verify,
+    ApplicationEvent, BETWEEN_PROCESSES, Past, ProblemDriver, Query, Question, Staged, Subject,
+    graph, header, make, staged, verify,
 };
 use crate::failure::Failure;
 use crate::names::unknown;
@@ -71,6 +71,13 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
         Ok(staged::stage::<Q>((card, flaw), (setup, header), told, (nodes, guards)))
     }
     fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure> {
+        if run.header.get("on_views") == Some(BETWEEN_PROCESSES) {
+            return Err(Failure::usage(
+                "on views over a network a heartbeat gives way to the next one while there is no \
+                 connection, and a trace does not have those that never left: it can be drawn, \
+                 but neither replayed nor drawn with --states",
+            ));
+        }
         if let Some(node) = Q::again_on_views(self.0, &run.header)? {
             return retrace::retrace::<Q>(&*node, run, watch);
         }

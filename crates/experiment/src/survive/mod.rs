@@ -274,12 +274,9 @@ impl Trials {
                     has_cables: has_cables(entry, &args),
                 };
                 let points = sampled(&fault_points::all(&struck), under.most);
-                if !under.on_views {
-                    let place = (&struck, &points[..]);
-                    let these = (this.kinds, under.most);
-                    let of = after_crash::trial(entry, these, &args, place, &this.runs)?;
-                    this.runs.extend(of);
-                }
+                let (place, these) = ((&struck, &points[..]), (this.kinds, under.most));
+                let of = after_crash::trial(entry, these, &args, place, &this.runs)?;
+                this.runs.extend(of);
                 if roles.contains(&Role::Holder) && !under.on_views {
                     let most = if under.every_moment { MOST } else { MOST_ON_VIEWS };
                     let most = most.min(under.most);

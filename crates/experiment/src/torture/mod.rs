@@ -9,6 +9,7 @@
 //! Of runs of a subject that are wrong in the same way, the first is shrunk and the others are
 //! counted.
 
+mod between_processes;
 mod judge;
 mod processes;
 mod schedule;
@@ -25,8 +26,8 @@ use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use self::judge::{Judged, judge};
-use self::schedule::drawn;
-use self::shrink::shrunk;
+use self::schedule::{admits, drawn};
+use self::shrink::{Trials, shrunk};
 use crate::catalogue::Entry;
 use crate::failure::Failure;
 use crate::options::RunArgs;
@@ -36,6 +37,10 @@ pub use subject::{Footing, Subject};
 
 /// Between two looks at the clock and at whoever watches, so many schedules are tried.
 const BATCH: u64 = 64;
+/// At most so many runs to shrink one schedule in the simulator.
+const MOST_RUNS: u32 = 3_000;
+/// The same between processes, where each takes seconds.
+const MOST_RUNS_OF_PROCESSES: u32 = 10;
 
 /// What is tried, and how.
 #[derive(Clone, Debug)]
@@ -48,7 +53,7 @@ pub struct Plan {
     pub seed: u64,
     /// The mistake that is built in.
     pub flaw: Option<String>,
-    /// Whether every node is a process, and faults are kills.
+    /// Whether every node is a process, and faults are signals and what is done to connections.
     pub processes: bool,
 }
 
@@ -151,7 +156,7 @@ impl Campaign {
     /// If none of the algorithms claims to survive anything, or there is no such mistake.
     pub fn new(plan: Plan) -> Result<Self, Failure> {
         let subjects = if plan.processes {
-            processes::subjects(&plan.entries, &plan.nodes)?
+            processes::subjects(&plan.entries, &plan.nodes, plan.flaw.as_deref())?
         } else {
             Subject::all(&plan.entries, &plan.nodes, plan.flaw.as_deref())?
         };
@@ -232,7 +237,8 @@ impl Campaign {
             }
             let next = self.done..self.done.saturating_add(batch.min(left));
             let judged = pool.install(|| self.judged(next.clone()))?;
-            self.enter(next, judged)?;
+            let until = limits.time.and_then(|time| start.checked_add(time));
+            self.enter(next, judged, until)?;
         }
     }
 
@@ -255,8 +261,44 @@ impl Campaign {
         indices.into_par_iter().map(one).collect()
     }
 
+    /// The smallest schedule that is wrong in the same way; between processes, that is found by then.
+    fn shrunk(
+        &self,
+        subject: &Subject,
+        args: RunArgs,
+        judged: Judged,
+        until: Option<Instant>,
+    ) -> Result<(RunArgs, Judged), Failure> {
+        let trials = if self.plan.processes {
+            Trials {
+                judge: &|args| processes::judge(subject, args),
+                admits: &|args| processes::covers(subject, args),
+                smaller: Trials::FEW,
+                most: MOST_RUNS_OF_PROCESSES,
+                until,
+            }
+        } else {
+            Trials {
+                judge: &|args| judge(subject, args),
+                admits: &|args| {
+                    let nodes = args.common.nodes;
+                    admits(subject.survives(nodes), nodes, &args.faults)
+                },
+                smaller: Trials::ALL,
+                most: MOST_RUNS,
+                until: None,
+            }
+        };
+        shrunk(subject, args, judged, trials)
+    }
+
     /// Enters what came of these schedules, and shrinks what is new.
-    fn enter(&mut self, indices: std::ops::Range<u64>, judged: Vec<Judged>) -> Result<(), Failure> {
+    fn enter(
+        &mut self,
+        indices: std::ops::Range<u64>,
+        judged: Vec<Judged>,
+        until: Option<Instant>,
+    ) -> Result<(), Failure> {
         for (index, judged) in indices.zip(judged) {
             let (place, args) = self.schedule(index);
             self.counts[place].add(&judged);
@@ -270,8 +312,7 @@ impl Campaign {
             }
             let subject = &self.subjects[place];
             let (verdict, property) = (judged.verdict, judged.property.clone());
-            let (args, judged) =
-                if self.plan.processes { (args, judged) } else { shrunk(subject, args, judged)? };
+            let (args, judged) = self.shrunk(subject, args, judged, until)?;
             let line = command(subject, &args, self.plan.processes)?;
             let what = judged.what;
             self.findings.push(Finding {

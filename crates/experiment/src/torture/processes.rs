@@ -1,16 +1,20 @@
-//! Campaigns over real processes: every node is one, and a fault is that it is killed, and perhaps
-//! started again.
+//! Campaigns over real processes: every node is one. Algorithms that survive crashes by themselves
+//! have their processes killed, and perhaps started again; locks on views have them stopped and cut
+//! off from others as well.
 //!
 //! What happens in which order is not decided by a seed there: a schedule that ended badly may end
-//! well when it is repeated. So nothing is shrunk.
+//! well when it is repeated. So what fails is shrunk to the smallest schedule that was seen to fail.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use vorrang_algorithms::election::Election;
+use vorrang_algorithms::problem::Problem as _;
 use vorrang_algorithms::setup::Parameter;
 use vorrang_protocol::NodeId;
 use vorrang_sim::Distribution;
 
+use super::between_processes;
 use super::judge::{Judged, judge_run};
 use super::schedule::{admits, source};
 use super::subject::{Footing, Subject};
@@ -25,27 +29,63 @@ use crate::problem::{Role, Survives};
 
 const MS: u64 = 1_000_000;
 
-/// The subjects: those that survive crashes by themselves.
+/// The subjects: those that survive crashes by themselves, and locks on views.
 pub(super) fn subjects(
     entries: &[&'static Entry],
     nodes: &RangeInclusive<u32>,
+    flaw: Option<&str>,
 ) -> Result<Vec<Subject>, Failure> {
-    let mut all = Subject::all(entries, nodes, None)?;
-    all.retain(|it| {
-        it.footing == Footing::Bare && it.sizes.iter().any(|&size| it.survives(size).down > 0)
+    let mut refused = None;
+    let mut all = Subject::all(entries, nodes, flaw)?;
+    all.retain(|it| match it.footing {
+        Footing::Bare => flaw.is_none() && it.sizes.iter().any(|&size| it.survives(size).down > 0),
+        Footing::Channels => false,
+        Footing::Views => {
+            let fits = between_processes::fits(it);
+            let is_subject = fits.is_ok();
+            refused = refused.take().or(fits.err());
+            is_subject
+        }
     });
     if all.is_empty() {
-        return Err(Failure::usage(
-            "--processes: processes are killed, and none of the algorithms claims to survive that \
-             by itself",
-        ));
+        return Err(refused.unwrap_or_else(|| {
+            Failure::usage(
+                "--processes: processes are killed, and none of the algorithms claims to survive \
+                 that by itself or on views",
+            )
+        }));
     }
     Ok(all)
 }
 
-/// The schedule of that number. Kills are some hundred milliseconds apart: processes must be
-/// started, and time-outs be longer than a busy machine takes.
+/// The schedule of that number.
 pub(super) fn drawn(subject: &Subject, seed: u64, index: u64) -> RunArgs {
+    match subject.footing {
+        Footing::Views => between_processes::drawn(subject, seed, index),
+        Footing::Bare | Footing::Channels => drawn_bare(subject, seed, index),
+    }
+}
+
+/// Whether the claim of the subject covers a schedule.
+pub(super) fn covers(subject: &Subject, args: &RunArgs) -> bool {
+    let nodes = args.common.nodes;
+    match subject.footing {
+        Footing::Views => between_processes::covers(args),
+        Footing::Bare | Footing::Channels => covers_bare(subject.survives(nodes), args),
+    }
+}
+
+/// Without stable storage a process that is started again is no longer the one that it was: of those
+/// that go on, a group needs as many as if it had not come back.
+fn covers_bare(survives: Survives, args: &RunArgs) -> bool {
+    let (nodes, faults) = (args.common.nodes, &args.faults);
+    faults.crash.len() as u64 <= u64::from(survives.down)
+        && admits(Survives { all_return: false, ..survives }, nodes, faults)
+}
+
+/// Kills are some hundred milliseconds apart: processes must be started, and time-outs be longer
+/// than a busy machine takes.
+fn drawn_bare(subject: &Subject, seed: u64, index: u64) -> RunArgs {
     let mut random = source(seed, index);
     let nodes = subject.sizes[random.below(subject.sizes.len() as u64) as usize];
     let mut args = subject.placed(RunArgs::default(), nodes);
@@ -60,8 +100,10 @@ pub(super) fn drawn(subject: &Subject, seed: u64, index: u64) -> RunArgs {
     if subject.entry.algorithm.about().takes.contains(&Parameter::Within) {
         args.setup.say(Parameter::Within, "100ms");
     }
-    args.lasting.lasting = Some(Duration::from_secs(4)).filter(|_| !is_lock);
-    // Some come to rest by themselves.
+    // Elections come to rest, or are ended when all follow one; what else goes on for ever lasts so
+    // long, and longer only if it must.
+    let goes_on = !is_lock && subject.entry.algorithm.about().problem != Election::NAME;
+    args.lasting.lasting = Some(Duration::from_secs(4)).filter(|_| goes_on);
     if subject.entry.algorithm.run(&args).is_err() {
         args.lasting.lasting = None;
     }
@@ -71,14 +113,11 @@ pub(super) fn drawn(subject: &Subject, seed: u64, index: u64) -> RunArgs {
         let from_ns = random.between(1, 20) * 50 * MS;
         let to_ns = from_ns + random.between(4, 20) * 50 * MS;
         let returns = random.below(2) == 0 && returns(subject, &args);
-        let mut faults = args.faults.clone();
-        faults.crash.push((node, from_ns));
-        faults.restart.extend(returns.then_some((node, to_ns)));
-        // Without stable storage a process that is started again is no longer the one that it was:
-        // of those that go on, a group needs as many as if it had not come back.
-        let is_enough = faults.crash.len() as u64 <= u64::from(survives.down);
-        if is_enough && admits(Survives { all_return: false, ..survives }, nodes, &faults) {
-            args.faults = faults;
+        let mut more = args.clone();
+        more.faults.crash.push((node, from_ns));
+        more.faults.restart.extend(returns.then_some((node, to_ns)));
+        if covers_bare(survives, &more) {
+            args = more;
         }
     }
     args
@@ -96,5 +135,15 @@ fn returns(subject: &Subject, args: &RunArgs) -> bool {
 /// Runs a schedule over real processes.
 pub(super) fn judge(subject: &Subject, args: &RunArgs) -> Result<Judged, Failure> {
     let place = Place { at: Processes::OneEach, progress: None };
-    judge_run(subject, || subject.entry.algorithm.run(args)?.over_tcp(place, None.into()))
+    let run =
+        || judge_run(subject, || subject.entry.algorithm.run(args)?.over_tcp(place, None.into()));
+    let mut judged = run()?;
+    for _ in 0..between_processes::repeats(subject, args, &judged) {
+        let other = run()?;
+        if !other.is_like(&judged) {
+            return Ok(other);
+        }
+        judged = other;
+    }
+    Ok(judged)
 }

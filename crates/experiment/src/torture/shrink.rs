@@ -6,13 +6,15 @@
 //! nodes and requests, plainer options, and earlier and shorter faults. Messages that were lost by
 //! chance become messages that are lost by number, which changes nothing else in a run.
 
+use std::time::Instant;
+
 use vorrang_algorithms::setup::Parameter;
 use vorrang_protocol::NodeId;
 use vorrang_sim::{Distribution, Link, Partition, Slow};
 use vorrang_trace::{Fault, Loss, What};
 
-use super::judge::{Judged, judge};
-use super::schedule::{admits, merged, parted};
+use super::judge::Judged;
+use super::schedule::{merged, parted};
 use super::subject::Subject;
 use crate::failure::Failure;
 use crate::options::RunArgs;
@@ -21,15 +23,37 @@ use crate::options::mutex::LoadKind;
 use crate::options::whom::Whom;
 use crate::values::roundest;
 
-/// At most so many runs for one schedule.
-const MOST_RUNS: u32 = 3_000;
+/// The smaller ones of a schedule, of one kind.
+type Smaller = fn(&RunArgs) -> Vec<RunArgs>;
+
+/// How schedules are tried, and for how long.
+pub(super) struct Trials<'a> {
+    /// What comes of one.
+    pub(super) judge: &'a dyn Fn(&RunArgs) -> Result<Judged, Failure>,
+    /// Whether the claim of the subject covers it.
+    pub(super) admits: &'a dyn Fn(&RunArgs) -> bool,
+    /// In what else they can be smaller than that they have fewer faults.
+    pub(super) smaller: &'a [Smaller],
+    /// How many may be tried.
+    pub(super) most: u32,
+    /// Until when.
+    pub(super) until: Option<Instant>,
+}
+
+impl Trials<'_> {
+    /// Of all that makes a schedule smaller in the simulator.
+    pub(super) const ALL: &'static [Smaller] =
+        &[fewer_nodes, fewer_requests, plainer, earlier, sooner];
+    /// The same between processes, where each trial takes seconds.
+    pub(super) const FEW: &'static [Smaller] = &[fewer_nodes, half_the_requests, earlier];
+}
 
 /// A schedule, what came of it, and how many runs may be made yet.
 struct Shrinking<'a> {
     subject: &'a Subject,
     args: RunArgs,
     judged: Judged,
-    left: u32,
+    trials: Trials<'a>,
 }
 
 /// The smallest schedule that was found from this one, wrong in the same way, and what comes of it.
@@ -37,33 +61,38 @@ pub(super) fn shrunk(
     subject: &Subject,
     args: RunArgs,
     judged: Judged,
+    trials: Trials<'_>,
 ) -> Result<(RunArgs, Judged), Failure> {
-    let mut it = Shrinking { subject, args, judged, left: MOST_RUNS };
+    let smaller = trials.smaller;
+    let mut it = Shrinking { subject, args, judged, trials };
     loop {
         let mut is_smaller = it.leave_out()?;
         if let Some(numbered) = it.numbered()? {
             is_smaller |= it.attempt(numbered)?;
         }
-        for smaller in [fewer_nodes, fewer_requests, plainer, earlier, sooner] {
-            is_smaller |= it.try_each(smaller)?;
+        for smaller in smaller {
+            is_smaller |= it.try_each(*smaller)?;
         }
-        if !is_smaller || it.left == 0 {
+        if !is_smaller || it.is_over() {
             return Ok((it.args, it.judged));
         }
     }
 }
 
 impl Shrinking<'_> {
+    /// Whether no more may be tried.
+    fn is_over(&self) -> bool {
+        self.trials.most == 0 || self.trials.until.is_some_and(|until| Instant::now() >= until)
+    }
+
     /// Takes these options if they end as badly.
     fn attempt(&mut self, args: RunArgs) -> Result<bool, Failure> {
-        let nodes = args.common.nodes;
-        let survives = self.subject.survives(nodes);
-        let fits = self.subject.sizes.contains(&nodes) && admits(survives, nodes, &args.faults);
-        if self.left == 0 || !fits {
+        let has_size = self.subject.sizes.contains(&args.common.nodes);
+        if self.is_over() || !has_size || !(self.trials.admits)(&args) {
             return Ok(false);
         }
-        self.left -= 1;
-        match judge(self.subject, &args) {
+        self.trials.most -= 1;
+        match (self.trials.judge)(&args) {
             Ok(judged) if judged.is_like(&self.judged) => {
                 (self.args, self.judged) = (args, judged);
                 Ok(true)
@@ -75,7 +104,7 @@ impl Shrinking<'_> {
     }
 
     /// Tries all smaller ones of a kind, from the beginning after every success.
-    fn try_each(&mut self, smaller: fn(&RunArgs) -> Vec<RunArgs>) -> Result<bool, Failure> {
+    fn try_each(&mut self, smaller: Smaller) -> Result<bool, Failure> {
         let mut is_smaller = false;
         'again: loop {
             for args in smaller(&self.args) {
@@ -240,6 +269,14 @@ fn fewer_requests(args: &RunArgs) -> Vec<RunArgs> {
     all
 }
 
+/// With half as many.
+fn half_the_requests(args: &RunArgs) -> Vec<RunArgs> {
+    let entries = args.mutex.entries / 2;
+    let mut fewer = args.clone();
+    fewer.mutex.entries = entries;
+    if entries > 0 { vec![fewer] } else { Vec::new() }
+}
+
 /// With one option less, or with a plainer value.
 fn plainer(args: &RunArgs) -> Vec<RunArgs> {
     let mut all = Vec::new();
@@ -390,4 +427,57 @@ fn spans<T: Clone, E: Iterator<Item = u64>, B: Iterator<Item = u64>>(
 fn is_rounder(one: u64, other: u64) -> bool {
     let zeros = |it: u64| (1..20).take_while(|&zeros| it.is_multiple_of(10_u64.pow(zeros))).count();
     zeros(one) > zeros(other)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+    use crate::lookup;
+    use crate::options::fault_args::parse_during;
+    use crate::survive::Verdict;
+
+    /// What is wrong is that node 2 is killed.
+    #[test]
+    fn what_fails_is_left_and_no_more_is_tried_than_may_be() {
+        let raymond = [lookup::algorithm("raymond").unwrap()];
+        let subjects = Subject::all(&raymond, &(3..=4), None).unwrap();
+        let subject = subjects.last().unwrap();
+        let mut args = subject.placed(RunArgs::default(), 4);
+        args.mutex.entries = 80;
+        let whom = |id| Whom::Node(NodeId(id));
+        args.faults.crash = vec![(whom(1), 5_000_000), (whom(2), 9_000_000)];
+        args.faults.restart = vec![(whom(1), 7_000_000)];
+        args.faults.pause = vec![During { what: whom(0), from_ns: 1, to_ns: Some(9) }];
+        args.faults.cut = vec![parse_during("0->1@1ms..5ms").unwrap()];
+        let judged = |verdict| Judged {
+            verdict,
+            property: "fencing".to_owned(),
+            what: String::new(),
+            faults: 0,
+            events: 0,
+        };
+        let tried = Cell::new(0);
+        let judge = |args: &RunArgs| {
+            tried.set(tried.get() + 1);
+            let is_wrong = args.faults.crash.iter().any(|it| it.0 == whom(2));
+            Ok(judged(if is_wrong { Verdict::Unsafe } else { Verdict::Fine }))
+        };
+        let shrink = |most, until, admits: &dyn Fn(&RunArgs) -> bool| {
+            tried.set(0);
+            let trials = Trials { judge: &judge, admits, smaller: Trials::FEW, most, until };
+            let (args, _) = shrunk(subject, args.clone(), judged(Verdict::Unsafe), trials).unwrap();
+            (args, tried.get())
+        };
+        let (least, many) = shrink(100, None, &|_| true);
+        assert_eq!(least.faults.options().trim(), "--crash 2@0");
+        assert_eq!((least.common.nodes, least.mutex.entries), (3, 1));
+        assert!(many < 100, "{many}");
+        let (covered, _) = shrink(100, None, &|args| args.mutex.entries > 30);
+        assert_eq!(covered.mutex.entries, 40, "less is not covered");
+        assert_eq!(shrink(3, None, &|_| true).1, 3);
+        let (same, none) = shrink(100, Some(Instant::now()), &|_| true);
+        assert_eq!((none, same.faults), (0, args.faults.clone()), "no time is left");
+    }
 }

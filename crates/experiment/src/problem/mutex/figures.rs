@@ -98,9 +98,12 @@ pub fn show_transmissions(figures: &mut [Figure], is_wanted: bool) {
     }
 }
 
-/// The figures of the resource and of the views, if there are any.
-pub(super) fn of_views(scenario: &Scenario, used: Option<&Resource>) -> Vec<Figure> {
-    let unit_ns = scenario.environment.latency.mean_ns();
+/// The figures of the resource and of the views, if there are any, with times in this unit.
+pub fn of_views(
+    scenario: &Scenario,
+    used: Option<&Resource>,
+    (unit, unit_ns): (&'static str, f64),
+) -> Vec<Figure> {
     let Setup { beat, margin, late, .. } = scenario.setup;
     let patience_ns = (beat + margin + late).as_nanos() as f64;
     let change_ns = used.and_then(|it| it.changes.mean());
@@ -112,7 +115,7 @@ pub(super) fn of_views(scenario: &Scenario, used: Option<&Resource>) -> Vec<Figu
     let known = [
         (Figure::of("safe_means", safe.unwrap_or(Reading::Unknown)), "safety means"),
         (Figure::of("views", count(Resource::views)), "views"),
-        (Figure::real("view_change", in_units(unit_ns)).unit(" T"), "view change"),
+        (Figure::real("view_change", in_units(unit_ns)).unit(unit), "view change"),
         (Figure::real("view_change_timeouts", in_units(patience_ns)), "  in time-outs"),
         (Figure::of("fence_highest", highest.unwrap_or(Reading::Unknown)), "highest fencing token"),
         (Figure::of("stale_writes", count(|it| it.late)), "stale writes, unfenced"),

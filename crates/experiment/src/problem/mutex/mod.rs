@@ -8,6 +8,8 @@ mod question_on_views;
 mod scenario;
 mod turns;
 
+use std::sync::Arc;
+
 use vorrang_algorithms::group::locks::spec::Locked;
 use vorrang_algorithms::group::virtual_synchrony;
 use vorrang_algorithms::mutex::card::{self, Card, Setting, THROUGHPUT, Terms};
@@ -15,6 +17,7 @@ use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::{Setup, Unfit};
+use vorrang_catalogue::on_views::LockBetweenProcesses;
 use vorrang_catalogue::{self as any, NodeOf};
 use vorrang_check::Ask;
 use vorrang_draw::Look;
@@ -33,8 +36,9 @@ use crate::options::mutex::{LoadKind, MutexArgs, Property};
 use crate::options::views::takes;
 use crate::options::{CALM, RunArgs};
 use crate::problem::{
-    Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, Faulted, InitialRoles,
-    Nodes, Past, Query, Question, Role, Simulated, Stepped, Survives,
+    Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, FLAW_OVER_TCP,
+    Faulted, GuardedNodes, InitialRoles, Nodes, Past, Query, Question, Role, Simulated, Stepped,
+    Survives,
 };
 use vorrang_workload::mutex::{Users, Uses};
 
@@ -102,7 +106,7 @@ impl Simulated for Mutex {
             figures(scenario.card, summary, (" T", unit_ns), per, &|of| scenario.theory(of));
         explain_throughput(&mut figures, scenario, summary, (scenario.hold(), per));
         show_transmissions(&mut figures, scenario.broadcast_medium);
-        figures.extend(of_views(scenario, uses.used.as_ref()));
+        figures.extend(of_views(scenario, uses.used.as_ref(), (" T", unit_ns)));
         figures
     }
 
@@ -123,13 +127,20 @@ impl Simulated for Mutex {
         of: &any::Entry<Self>,
         scenario: &Scenario,
     ) -> Result<Option<Nodes<Self>>, Failure> {
-        let Some(views) = &scenario.views else { return Ok(None) };
-        let of = match scenario.environment.flaw {
-            None => of,
-            flaw => any::find(of.card.name, flaw).map_err(|unfit| Failure::Usage(unfit.0))?,
+        let (Some(views), setup) = (&scenario.views, &scenario.setup) else { return Ok(None) };
+        let found = |flaw| any::find(of.card.name, flaw).map_err(|it| Failure::Usage(it.0));
+        let flaw = scenario.environment.flaw;
+        let of = found(flaw)?;
+        let over_tcp = match flaw {
+            None => {
+                let (lock, own) = (views.between_processes(of, setup)?, setup.clone());
+                // Those of a run begin in incarnations of their own.
+                let node = Arc::new(move |id| lock.without_memory(id, &own, (1, None)));
+                Ok(GuardedNodes { node, entry: of, kinds: LockBetweenProcesses::kinds() })
+            }
+            Some(_) => Err(FLAW_OVER_TCP),
         };
-        let nodes = on_views::nodes(of, &scenario.setup, views)?;
-        Ok(Some(Nodes::simulated(nodes, on_views::WHY_NOT_OVER_TCP)))
+        Ok(Some(Nodes::apart(on_views::nodes(of, setup, views)?, over_tcp)))
     }
 
     fn again_on_views(

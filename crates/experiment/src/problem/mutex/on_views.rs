@@ -10,7 +10,7 @@ use vorrang_algorithms::layer::reliable::Retries;
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::mutex::card::Card;
 use vorrang_algorithms::setup::{Parameter, Setup, Unfit};
-use vorrang_catalogue::on_views::LockOnViews;
+use vorrang_catalogue::on_views::{LockBetweenProcesses, LockOnViews};
 use vorrang_catalogue::{self as any, Entry, NodeOf};
 use vorrang_erased::Fresh;
 use vorrang_protocol::{parse_duration_ns, show_duration_ns};
@@ -21,6 +21,7 @@ use crate::failure::Failure;
 use crate::options::RunArgs;
 use crate::options::choice::{Choice as _, name};
 use crate::options::views::ViewsArgs;
+use crate::problem::BETWEEN_PROCESSES;
 
 /// How often something is sent again before a peer is left alone. A view does not last for ever
 /// with one that never answers, so this need not be the end of anything.
@@ -37,6 +38,11 @@ pub struct Views {
     slip: Option<LocksFlaw>,
     /// The safety property of the run.
     pub safety: Safety,
+    /// Whether it is over a real network.
+    is_real: bool,
+    /// Where its nodes keep what they must not forget, if anywhere; nothing, where that is a new
+    /// directory.
+    pub(crate) data: Option<String>,
 }
 
 /// The safety property of a run on views.
@@ -68,10 +74,11 @@ impl Views {
         args: &RunArgs,
         (setup, environment): (&Setup, &Environment),
     ) -> Result<Option<Self>, Failure> {
-        let ViewsArgs { on_views, lease, drift } = args.views;
+        let ViewsArgs { on_views, lease, drift, ref data } = args.views;
         if !on_views {
             return Ok(None);
         }
+        let is_real = args.common.is_real;
         refuse_what_does_not_fit(card, args, (setup, environment))?;
         let (breaks, trouble) = (args.common.break_assumptions, &args.faults);
         let refused = |why: String| Err(Failure::usage(why));
@@ -90,13 +97,16 @@ impl Views {
         let is_in_time = |ns| u128::from(ns) <= setup.margin.as_nanos();
         let is_right = trouble.is_crashes_only() && environment.spread_ns().is_some_and(is_in_time);
         let safety = match lease {
+            // A busy machine may keep any process waiting, and be late to run out a lease.
+            Some(_) | None if is_real => Safety::Fenced,
             Some(_) if !trouble.has_pauses() => Safety::Leased,
             Some(_) | None if is_right => Safety::Right,
             Some(_) | None => Safety::Fenced,
         };
         let has_channels = environment.faults.is_some() || environment.is_reliable;
         let lease = lease.map(|length| (length, assumed));
-        Ok(Some(Self { lease, has_channels, slip: args.slip(), safety }))
+        let (slip, data) = (args.slip(), data.clone());
+        Ok(Some(Self { lease, has_channels, slip, safety, is_real, data }))
     }
 
     /// Whether they have a mistake.
@@ -113,6 +123,11 @@ impl Views {
         if let Some(slip) = self.slip {
             text += &format!(" --flaw {}", name(&slip));
         }
+        match self.data.as_deref() {
+            None => {}
+            Some("") => text += " --data",
+            Some(directory) => text += &format!(" --data {directory}"),
+        }
         text
     }
 
@@ -123,13 +138,18 @@ impl Views {
             ("on_views", json!(this.is_some())),
             ("lease", json!(lease.map(|it| shown(it.0)))),
             ("drift", json!(lease.map(|it| it.1))),
+            ("data", json!(this.is_some_and(|it| it.data.is_some()))),
         ]
     }
 
     /// Adds it to the head of a run.
     pub fn note(&self, header: Header) -> Header {
-        let mut header =
-            header.with("on_views", &["plain", "channels"][usize::from(self.has_channels)]);
+        let kind = match (self.is_real, self.has_channels) {
+            (true, _) => BETWEEN_PROCESSES,
+            (false, true) => "channels",
+            (false, false) => "plain",
+        };
+        let mut header = header.with("on_views", &kind);
         if let Some((length, drift)) = self.lease {
             header = header.with("lease", &shown(length)).with("drift", &drift);
         }
@@ -150,13 +170,15 @@ impl Views {
         let drift = header.get("drift").and_then(|text| text.parse().ok()).unwrap_or(0);
         let lease = length.map(|ns| (Duration::from_nanos(ns), drift));
         let slip = header.get("views_flaw").and_then(LocksFlaw::named);
-        Some(Self { lease, has_channels, slip, safety: Safety::Fenced })
+        let (safety, is_real, data) = (Safety::Fenced, false, None);
+        Some(Self { lease, has_channels, slip, safety, is_real, data })
     }
 
     /// The lock of an algorithm in the checker, where channels and leases play no part.
     pub(super) fn checked(of: &Entry<Mutex>, setup: &Setup) -> Result<LockOnViews, Failure> {
-        let (lease, slip, safety) = (None, None, Safety::Fenced);
-        Self { lease, has_channels: false, slip, safety }.lock(of, setup)
+        let (lease, slip, safety, data) = (None, None, Safety::Fenced, None);
+        let checked = Self { lease, has_channels: false, slip, safety, is_real: false, data };
+        checked.lock(of, setup)
     }
 
     /// The monitor.
@@ -168,8 +190,30 @@ impl Views {
         }
     }
 
+    /// The lock between processes, whose applications are told of views.
+    pub(crate) fn between_processes(
+        &self,
+        of: &Entry<Mutex>,
+        setup: &Setup,
+    ) -> Result<LockBetweenProcesses, Failure> {
+        let lock = LockBetweenProcesses::new(in_every_view(of, setup)?, self.lease());
+        Ok(match self.slip {
+            Some(LocksFlaw::OwnOrder) => lock.in_own_order().telling_views(),
+            _ => lock.telling_views(),
+        })
+    }
+
+    /// What a process is told of it that is one of its nodes.
+    pub(crate) fn text(&self) -> (Option<(Duration, u32)>, bool) {
+        (self.lease, self.slip.is_some())
+    }
+
+    fn lease(&self) -> Option<Lease> {
+        self.lease.map(|(length, drift)| Lease::new(length, drift))
+    }
+
     fn lock(&self, of: &Entry<Mutex>, setup: &Setup) -> Result<LockOnViews, Failure> {
-        let lease = self.lease.map(|(length, drift)| Lease::new(length, drift));
+        let lease = self.lease();
         let by_size = in_every_view(of, setup)?;
         let channels = self.has_channels.then(|| Retries::within(setup.within, TRIES));
         Ok(LockOnViews::new(setup, (by_size, of.kinds), channels, lease))
@@ -190,13 +234,7 @@ fn refuse_what_does_not_fit(
              other, so at most {MOST_NODES}"
         ));
     }
-    if args.common.is_real {
-        return refused(
-            "--on-views is for the simulator and for 'vorrang node': over a real network it is \
-             not measured yet"
-                .to_owned(),
-        );
-    }
+    refuse_what_is_not_real(card, args)?;
     if environment.is_guarded {
         return refused(
             "--invariants are about an algorithm in one group: --on-views starts it anew in every \
@@ -214,6 +252,36 @@ fn refuse_what_does_not_fit(
         ));
     }
     Ok(())
+}
+
+/// Refuses what the simulator alone can do, or only a real network.
+fn refuse_what_is_not_real(card: &Card, args: &RunArgs) -> Result<(), Failure> {
+    let refused = |why: String| Err(Failure::usage(why));
+    match (&args.views.data, args.common.is_real) {
+        (Some(directory), false) => refused(format!(
+            "--data {directory}: in the simulator nodes keep what they must not forget without a \
+             disk; it is for --net"
+        )),
+        (_, true) if card.assumes.timely => refused(format!(
+            "--on-views: {} assumes that messages take no longer than --within, which does not \
+             hold where connections are made anew; with --net choose any other algorithm",
+            card.name
+        )),
+        (_, true) if args.slip().is_some_and(|slip| slip != LocksFlaw::OwnOrder) => {
+            refused(format!(
+                "--flaw {}: with --net the only mistake of locks on views is {}; the others are \
+                 made in the simulator and in the checker",
+                args.common.flaw.as_deref().unwrap_or_default(),
+                name(&LocksFlaw::OwnOrder)
+            ))
+        }
+        (_, true) if !args.faults.is_of_processes() => refused(format!(
+            "{}: with --net processes are killed, started again, stopped and cut off from each \
+             other; what else befalls messages and clocks is for the simulator",
+            args.faults.options().trim_start()
+        )),
+        (Some(_) | None, _) => Ok(()),
+    }
 }
 
 /// Refuses parameters that name nodes: each view has numbers of its own.
@@ -258,6 +326,3 @@ pub(super) fn nodes(
 ) -> Result<any::Nodes<Mutex>, Failure> {
     Ok(views.lock(of, setup)?.nodes(views.slip))
 }
-
-/// Why no such nodes run over TCP.
-pub(super) const WHY_NOT_OVER_TCP: &str = "--on-views is for the simulator and for 'vorrang node'";

@@ -176,6 +176,11 @@ impl Scenario {
         if net { self.hold_over_tcp() } else { self.hold() }
     }
 
+    /// Whether the lock lives on views.
+    pub(crate) const fn is_on_views(&self) -> bool {
+        self.views.is_some()
+    }
+
     /// N.
     pub(crate) fn nodes(&self) -> u32 {
         self.setup.group.size()
