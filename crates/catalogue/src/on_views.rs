@@ -10,13 +10,14 @@ use vorrang_algorithms::group::detecting::Detecting;
 use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::{
-    ClockNotCarried, EntersFrozen, HolderForgotten, LocksFlaw, ViewIgnored,
+    ClockNotCarried, EntersFrozen, HolderForgotten, LocksFlaw, ReplacedLifeNotAwaited, ViewIgnored,
 };
 use vorrang_algorithms::group::locks::{
     Lease, Locks, NodeFactory, OnViews, ViewLayer, message, on_views, with_memory, without_memory,
 };
 use vorrang_algorithms::group::{GroupCommunication, named, virtual_synchrony};
 use vorrang_algorithms::layer::reliable::{self, Retries};
+use vorrang_algorithms::layer::second_process::{Process, Shared};
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::quorum::Quorums;
 use vorrang_algorithms::setup::{Setup, Unfit};
@@ -35,7 +36,43 @@ pub struct LockOnViews {
     setup: Setup,
     anew: NodeFactory<NodeOf<Mutex>>,
     lease: Option<Lease>,
+    /// Whether there is no stable storage.
+    forgets: bool,
     kinds: Kinds,
+}
+
+/// A group whose nodes are told whom to suspect.
+#[derive(Clone, Copy, Debug)]
+pub struct ToldGroup {
+    /// So many have founded it, and know its first view; the others come in.
+    pub founders: u32,
+    /// The number under which a second process is started, by the first command to the place
+    /// behind all others, while the first goes on.
+    pub second: Option<NodeId>,
+}
+
+/// A life as founders without stable storage have it, in microseconds, for a first view of number
+/// 1.
+const FIRST_VIEW: u64 = 1000;
+/// A life that is later than all that the first process under a number can have.
+const SECOND_LIFE: u64 = 1000;
+
+/// How a mistake is made.
+enum Made {
+    InOwnOrder,
+    /// Around nodes among which those who wait ask again.
+    Around(&'static dyn AnyMistake<Locks<NodeOf<Mutex>>>),
+}
+
+fn made_with(flaw: LocksFlaw) -> Made {
+    match flaw {
+        LocksFlaw::OwnOrder => Made::InOwnOrder,
+        LocksFlaw::EntersFrozen => Made::Around(&EntersFrozen),
+        LocksFlaw::HolderForgotten => Made::Around(&HolderForgotten),
+        LocksFlaw::ViewIgnored => Made::Around(&ViewIgnored),
+        LocksFlaw::ClockNotCarried => Made::Around(&ClockNotCarried),
+        LocksFlaw::ReplacedLifeNotAwaited => Made::Around(&ReplacedLifeNotAwaited),
+    }
 }
 
 impl LockOnViews {
@@ -57,54 +94,62 @@ impl LockOnViews {
             }
         };
         let kinds = kept(message::kinds::<<ViewLayer as Protocol>::Message>(&within));
-        Self { setup: setup.clone(), anew, lease, kinds }
+        Self { setup: setup.clone(), anew, lease, forgets: false, kinds }
+    }
+
+    /// The same without stable storage: nodes that restart know nothing, and all come in when they
+    /// start.
+    #[must_use]
+    pub fn forgetful(self) -> Self {
+        Self { forgets: true, ..self }
     }
 
     /// Its nodes, with a mistake if there is to be one.
     pub fn nodes(self, flaw: Option<LocksFlaw>) -> Nodes<Mutex> {
-        match flaw {
+        match flaw.map(made_with) {
             None => self.typed(),
-            Some(LocksFlaw::EntersFrozen) => self.flawed(&EntersFrozen),
-            Some(LocksFlaw::HolderForgotten) => self.flawed(&HolderForgotten),
-            Some(LocksFlaw::ViewIgnored) => self.flawed(&ViewIgnored),
-            Some(LocksFlaw::ClockNotCarried) => self.flawed(&ClockNotCarried),
-            Some(LocksFlaw::OwnOrder) => Self { anew: self.anew.in_own_order(), ..self }.typed(),
+            Some(Made::InOwnOrder) => Self { anew: self.anew.in_own_order(), ..self }.typed(),
+            Some(Made::Around(mistake)) => self.flawed(mistake),
         }
     }
 
-    /// Its nodes where they are told whom to suspect, of which the first so many have founded the
-    /// group and the others come in; with a mistake if there is to be one.
-    pub fn told(self, founders: u32, flaw: Option<LocksFlaw>) -> Vec<ToldNode> {
-        let group = self.setup.group;
+    /// Its nodes where they are told whom to suspect; with a mistake if there is to be one.
+    pub fn told(self, group: ToldGroup, flaw: Option<LocksFlaw>) -> Vec<ToldNode> {
+        let ToldGroup { founders, second } = group;
+        let universe = self.setup.group;
         let founders: Vec<NodeId> = (0..founders).map(NodeId).collect();
-        let anew = match flaw {
-            None => self.anew,
-            Some(LocksFlaw::OwnOrder) => self.anew.in_own_order(),
-            // Made where those who wait ask again.
-            Some(
-                LocksFlaw::EntersFrozen
-                | LocksFlaw::HolderForgotten
-                | LocksFlaw::ViewIgnored
-                | LocksFlaw::ClockNotCarried,
-            ) => self.anew.asking_again(),
+        let (anew, mistake) = match flaw.map(made_with) {
+            None => (self.anew, None),
+            Some(Made::InOwnOrder) => (self.anew.in_own_order(), None),
+            Some(Made::Around(mistake)) => (self.anew.asking_again(), Some(mistake)),
         };
-        let locks = |id| Locks::new(id, group, &founders, anew.clone());
-        let flawed = |id, mistake: &'static dyn AnyMistake<Locks<NodeOf<Mutex>>>| {
-            AnyNode::new(Flawed::new(locks(id), mistake))
+        let shared = second.map(|number| Shared { number, second: NodeId(universe.size()) });
+        let node = |place: NodeId| {
+            let me = shared.map_or(place, |it| it.number_of(place));
+            let locks = Locks::new(me, universe, &founders, anew.clone()).with_lease(self.lease);
+            let locks = if self.forgets { locks.without_storage() } else { locks };
+            let locks = if me == place { locks } else { locks.in_life(SECOND_LIFE) };
+            let locks = match mistake {
+                None => Flawed::correct(locks),
+                Some(mistake) => Flawed::new(locks, mistake),
+            };
+            match shared {
+                None => AnyNode::new(locks),
+                Some(shared) => AnyNode::new(Process::new(place, shared, locks)),
+            }
         };
-        let node = |id| match flaw {
-            None | Some(LocksFlaw::OwnOrder) => correct(locks(id)),
-            Some(LocksFlaw::EntersFrozen) => flawed(id, &EntersFrozen),
-            Some(LocksFlaw::HolderForgotten) => flawed(id, &HolderForgotten),
-            Some(LocksFlaw::ViewIgnored) => flawed(id, &ViewIgnored),
-            Some(LocksFlaw::ClockNotCarried) => flawed(id, &ClockNotCarried),
-        };
-        group.members().map(node).collect()
+        universe.members().chain(shared.map(|it| it.second)).map(node).collect()
     }
 
     fn node(&self, id: NodeId) -> OnViews<NodeOf<Mutex>> {
-        let founders: Vec<NodeId> = self.setup.group.members().collect();
-        on_views(id, &self.setup, &founders, self.anew.clone(), self.lease)
+        let (setup, anew) = (&self.setup, self.anew.clone());
+        if self.forgets {
+            let founding = founding(FIRST_VIEW, setup.group.size(), setup, Some(Duration::ZERO));
+            let node = without_memory(id, setup, (0, Some(founding)), anew, self.lease);
+            return node.map(Locks::telling_views);
+        }
+        let founders: Vec<NodeId> = setup.group.members().collect();
+        on_views(id, setup, &founders, anew, self.lease)
     }
 
     fn typed(self) -> Nodes<Mutex> {

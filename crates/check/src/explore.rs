@@ -19,6 +19,7 @@ use crate::liveness::{self, Graph, Watch};
 use crate::machine::Typed;
 use crate::model::{Action, Model};
 use crate::parts::Parts;
+use crate::plan::{Agenda, Beats};
 use crate::report::{Answer, Bound, Bounds, Fingerprint, Outcome, Progress, Report};
 use crate::retrace::{Initial, Leg, Way, retrace};
 use crate::run::Run;
@@ -140,7 +141,12 @@ where
     system.plan.assert_fits(size);
     let machine = Typed::new(system, bounds);
     let (nodes, monitor) = machine.first();
+    let beats = system.demands.beat.as_ref().map(|beat| Beats {
+        print: machine.keep_command(beat),
+        restarts: system.faults.within_reach(0).restarts,
+    });
     let agenda = system.plan.agenda(|command| machine.keep_command(command));
+    let agenda = Agenda { beats, ..agenda };
     let order = system.links.order;
     let first = First { nodes, monitor, faults: system.faults };
     let slips = Parts::default();

@@ -123,7 +123,11 @@ where
     }
 
     pub(crate) fn command(&self, list: usize, given: u32) -> P::Command {
-        self.system.plan.command(list, given).clone()
+        let System { plan, demands, .. } = self.system;
+        match &demands.beat {
+            Some(beat) if list >= plan.lists() => beat.clone(),
+            Some(_) | None => plan.command(list, given).clone(),
+        }
     }
 
     pub(crate) fn timer(&self, print: Print) -> P::Timer {

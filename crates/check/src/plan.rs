@@ -161,6 +161,15 @@ impl<C> Plan<C> {
         }
     }
 
+    /// How many lists it has.
+    pub(crate) fn lists(&self) -> usize {
+        match self {
+            Self::PerNode(lists) => lists.len(),
+            Self::Turns { turns, .. } => turns.len(),
+            Self::Script(_) | Self::InLulls(_) => 1,
+        }
+    }
+
     /// A command that is on the agenda.
     pub(crate) fn command(&self, list: usize, given: u32) -> &C {
         match self {
@@ -187,7 +196,7 @@ impl<C> Plan<C> {
                     List::of(list.iter().map(|ask| item(at, ask)).collect())
                 };
                 let lists = (0..).zip(lists).map(list).collect();
-                Agenda { lists, waits_for: None, one_at_a_time: false }
+                Agenda { lists, waits_for: None, one_at_a_time: false, beats: None }
             }
             Self::Script(commands) | Self::InLulls(commands) => {
                 let item = |(at, command): &(NodeId, C)| Item {
@@ -199,7 +208,7 @@ impl<C> Plan<C> {
                 let list = List::of(commands.iter().map(item).collect());
                 let lull = matches!(self, Self::InLulls(_));
                 let waits_for = Some(if lull { Pause::Lull } else { Pause::Rest });
-                Agenda { lists: vec![list], waits_for, one_at_a_time: false }
+                Agenda { lists: vec![list], waits_for, one_at_a_time: false, beats: None }
             }
             Self::Turns { turns, leave, stay, one_at_a_time } => {
                 let list = |(at, (count, ask)): (u32, &(u32, C))| {
@@ -212,7 +221,8 @@ impl<C> Plan<C> {
                     }
                 };
                 let lists = (0..).zip(turns).map(list).collect();
-                Agenda { lists, waits_for: None, one_at_a_time: *one_at_a_time }
+                let one_at_a_time = *one_at_a_time;
+                Agenda { lists, waits_for: None, one_at_a_time, beats: None }
             }
         }
     }
@@ -224,11 +234,22 @@ const LEAVE: Item = Item { then_wait: false, goes_on: true, ..ASK };
 /// A plan without its commands.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Agenda {
-    lists: Vec<List>,
+    pub(crate) lists: Vec<List>,
     /// The condition that a script, the one list for all nodes, waits for before every command.
     pub(crate) waits_for: Option<Pause>,
     /// Whether a node asks only when all others are done.
     pub(crate) one_at_a_time: bool,
+    /// What all nodes are told again and again, as if each had one more list for that, behind all
+    /// others.
+    pub(crate) beats: Option<Beats>,
+}
+
+/// What all nodes are told again and again, when nothing else is bound to happen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Beats {
+    pub(crate) print: Print,
+    /// Once fewer nodes than these may come up again.
+    pub(crate) restarts: u8,
 }
 
 /// When a script goes on.
@@ -242,7 +263,7 @@ pub(crate) enum Pause {
 
 /// The commands of an application, one after the other.
 #[derive(Clone, PartialEq, Eq, Debug)]
-struct List {
+pub(crate) struct List {
     /// All of it, or else so much that the rest goes on like this.
     items: Vec<Item>,
     /// May be more than places can count. No search comes so far: each command is a step, and
@@ -291,11 +312,28 @@ pub(crate) struct Item {
     goes_on: bool,
 }
 
+impl Item {
+    /// A command that nothing waits for.
+    pub(crate) const fn at_once(at: NodeId, print: Print) -> Self {
+        Self { at, print, then_wait: false, goes_on: false }
+    }
+}
+
 impl Agenda {
     /// Whether one list tells all nodes what to do.
     #[inline]
     pub(crate) const fn is_script(&self) -> bool {
         self.waits_for.is_some()
+    }
+
+    /// The list with which this node is told to beat.
+    pub(crate) fn list_of_beats(&self, of: NodeId) -> usize {
+        self.lists.len() + of.index()
+    }
+
+    /// Whom this list tells to beat, if it does that.
+    pub(crate) fn beats(&self, list: usize) -> Option<NodeId> {
+        list.checked_sub(self.lists.len()).map(|node| NodeId(node as u32))
     }
 
     /// One place for every list.
@@ -316,7 +354,7 @@ impl Agenda {
 
     /// Whether this list never ends.
     pub(crate) fn is_endless(&self, list: usize) -> bool {
-        self.lists[list].is_endless
+        self.lists.get(list).is_none_or(|it| it.is_endless)
     }
 
     /// Whether the command that the list is at goes on with one that was given.

@@ -5,7 +5,7 @@ use vorrang_protocol::{NodeId, Violation};
 use crate::fingerprint::{Part, Print, Three};
 use crate::handler::{Asked, Handlers, Shared};
 use crate::model::{Action, Cut, EventKind, Handled, Model, NodeEvent};
-use crate::plan::{Agenda, Item, Pause};
+use crate::plan::{Agenda, Beats, Item, Pause, Place};
 use crate::state::{Down, Extra, State};
 use crate::state_hash::StateHash;
 use crate::system::Faults;
@@ -181,7 +181,8 @@ pub(crate) fn is_quiet<T: StateHash>(state: &State<'_, T>) -> bool {
 /// applications may do, and only a command that goes on with something begun is one that they
 /// must. Of a script, all are: it is one story, told to its end.
 pub(crate) fn is_bound<T: StateHash>(agenda: &Agenda, state: &State<'_, T>, list: usize) -> bool {
-    agenda.is_script() || agenda.goes_on(list, state.places[list])
+    let is_beat = agenda.beats(list).is_some();
+    is_beat || agenda.is_script() || agenda.goes_on(list, state.places[list])
 }
 
 /// Whether a script waits for the pause in which it gives its next command.
@@ -203,7 +204,24 @@ fn commands<T: StateHash>(agenda: &Agenda, state: &State<'_, T>) -> impl Iterato
         next.is_some() && (may_ask || agenda.goes_on(list, place))
     };
     let places = places.iter().enumerate();
-    places.filter(move |&(list, &place)| is_next(list, place)).map(|(list, _)| list)
+    let lists = places.filter(move |&(list, &place)| is_next(list, place)).map(|(list, _)| list);
+    lists.chain(beats(agenda, state))
+}
+
+/// The lists by which nodes are told to beat now: all that are up, if nothing else is bound to
+/// happen.
+fn beats<T: StateHash>(agenda: &Agenda, state: &State<'_, T>) -> impl Iterator<Item = usize> {
+    let goes_on = |(list, &place): (usize, &Place)| {
+        let next = agenda.next(list, place).filter(|it| !state.is_down(it.at));
+        next.is_some() && (agenda.is_script() || agenda.goes_on(list, place))
+    };
+    let are_due = agenda.beats.is_some_and(|beats| {
+        let has_come_back = state.extra().faults.restarts < beats.restarts;
+        has_come_back && is_quiet(state) && !state.places.iter().enumerate().any(goes_on)
+    });
+    let nodes = if are_due { state.nodes.len() as u32 } else { 0 };
+    let up = (0..nodes).map(NodeId).filter(|&node| !state.is_down(node));
+    up.map(|node| agenda.list_of_beats(node))
 }
 
 /// To which node something happens, and the print of what does.
@@ -244,7 +262,10 @@ pub(crate) fn happening<T: StateHash>(
         Action::Start(_) => EventKind::Start,
         Action::Crash(_) => EventKind::Crash,
         Action::Restart(_) => EventKind::Restart,
-        Action::Command { list } => EventKind::Command { list, given: state.places[list].given },
+        Action::Command { list } => {
+            let given = state.places.get(list).map_or(0, |place| place.given);
+            EventKind::Command { list, given }
+        }
         Action::Deliver { .. } | Action::Duplicate { .. } if state.is_down(at) => {
             EventKind::Nothing
         }
@@ -261,6 +282,9 @@ pub(crate) fn letter<T: StateHash>(model: Model<'_>, state: &State<'_, T>, print
 }
 
 fn command<T: StateHash>(model: Model<'_>, state: &State<'_, T>, list: usize) -> Item {
+    if let (Some(at), Some(Beats { print, .. })) = (model.agenda.beats(list), model.agenda.beats) {
+        return Item::at_once(at, print);
+    }
     let next = model.agenda.next(list, state.places[list]);
     next.expect("a command is an action only where the plan has one")
 }

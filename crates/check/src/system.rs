@@ -25,7 +25,7 @@ pub struct System<P: Protocol, M> {
     pub demands: Demands<P>,
 }
 
-/// The properties of a system besides those of its monitor.
+/// The properties of a system besides those of its monitor, and what progress may count on.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Demands<P: Protocol> {
@@ -33,6 +33,9 @@ pub struct Demands<P: Protocol> {
     pub liveness: Liveness,
     /// The invariants.
     pub invariants: Vec<Guard<P>>,
+    /// What nodes are told again and again, once one has come up again after a crash: see
+    /// [`beating`](Self::beating).
+    pub beat: Option<P::Command>,
     /// The communication graph: a message between other nodes is a mistake of the algorithm.
     /// Complete if there is none.
     pub graph: Option<Arc<Graph>>,
@@ -40,7 +43,7 @@ pub struct Demands<P: Protocol> {
 
 impl<P: Protocol> Default for Demands<P> {
     fn default() -> Self {
-        Self { liveness: Liveness::default(), invariants: Vec::new(), graph: None }
+        Self { liveness: Liveness::default(), invariants: Vec::new(), beat: None, graph: None }
     }
 }
 
@@ -56,6 +59,18 @@ impl<P: Protocol> Demands<P> {
     pub fn invariants(mut self, more: impl IntoIterator<Item = impl Into<Guard<P>>>) -> Self {
         self.invariants.extend(more.into_iter().map(Into::into));
         self
+    }
+
+    /// The same, in which all nodes that are up are told this again and again, in any order,
+    /// once one has come up again: such as that it is time for a heartbeat. While a node was down
+    /// it may have missed what others would repeat.
+    ///
+    /// It is bound to happen, but only when nothing else is: no message is in flight, no timer
+    /// armed, and no application has to go on. So a heartbeat is never late, nor are there several
+    /// at a time; and progress is judged as if everything that is repeated arrived at last.
+    #[must_use]
+    pub fn beating(self, beat: impl Into<Option<P::Command>>) -> Self {
+        Self { beat: beat.into(), ..self }
     }
 
     /// The same, and only those send to each other that are linked, if not all are.

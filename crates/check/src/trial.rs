@@ -143,7 +143,10 @@ impl<'s, T: StateHash> Trial<'s, T> {
         let (places, heard) = (self.state.places, self.handled.heard);
         match self.action {
             Action::Crash(at) => self.agenda.skip(at, places),
-            Action::Command { .. } => self.agenda.advance(self.at, places, true, heard),
+            Action::Command { list } => {
+                let is_of_plan = self.agenda.beats(list).is_none();
+                self.agenda.advance(self.at, places, is_of_plan, heard)
+            }
             Action::Start(_)
             | Action::Deliver { .. }
             | Action::Fire { .. }

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use serde::Serialize;
 use vorrang_net::{Event, GroupStatus};
-use vorrang_protocol::{GroupHealth, NodeId, NodeSet};
+use vorrang_protocol::{GroupHealth, GroupView, NodeId, NodeSet, Wording};
 
 /// The members of a group and how the group is, as this member knows it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -116,11 +116,6 @@ impl Known {
         self.over.get_or_insert(why);
     }
 
-    fn list(&self, nodes: impl Iterator<Item = NodeId>) -> String {
-        let names: Vec<String> = nodes.map(|it| self.name(it)).collect();
-        names.join(", ")
-    }
-
     /// The group has become another one. True if this member is out of it now.
     pub(crate) fn learn(&mut self, status: &GroupStatus) -> bool {
         self.status = Some(status.clone());
@@ -166,7 +161,7 @@ impl Known {
         members.view = view.as_ref().map_or(0, |it| it.view);
         members.is_in = self.was_in;
         members.has_majority = members.view > 0 && !self.has_no_majority;
-        members.trouble = self.trouble(members, &of_view, health);
+        members.trouble = self.trouble(members, view.as_ref(), health);
         let is_shown = |id: NodeId| {
             let is_founder = id.index() < self.names.founders.len();
             is_founder || id == self.names.me || of_view.contains(id) || voters.contains(id)
@@ -190,7 +185,7 @@ impl Known {
     fn trouble(
         &self,
         members: &Members,
-        of_view: &NodeSet,
+        of_view: Option<&GroupView>,
         health: Option<&GroupHealth>,
     ) -> Option<String> {
         if members.view == 0 {
@@ -206,38 +201,11 @@ impl Known {
                 format!("this member does not belong to view {view}, and has asked to come in")
             });
         }
-        let view = members.view;
-        let of = self.list(of_view.iter());
-        let Some(GroupHealth { suspected, apart, lost, may_recover, is_stable, voters, .. }) =
-            health
-        else {
-            return Some(format!("no majority of view {view} ({of}) answers"));
-        };
-        let silent = self.list(voters.iter().filter(|it| suspected.contains(*it)));
-        let apart = self.list(voters.iter().filter(|it| apart.contains(*it)));
-        let mut who = format!("silent: {silent}");
-        if !apart.is_empty() {
-            who += &format!("; heard here and not by all others: {apart}");
-        }
-        Some(if *is_stable {
-            let voters = self.list(voters.iter());
-            format!(
-                "no majority of the founders ({voters}) answers, and nothing is granted ({who}): \
-                 the group goes on when enough of them are back"
-            )
-        } else if *may_recover {
-            format!(
-                "no majority of view {view} ({of}) answers, and nothing is granted ({who}): the \
-                 group goes on when enough of them are heard again; if those were killed, start \
-                 all of its members again, or use data, with which members forget nothing"
-            )
-        } else {
-            let lost = self.list(lost.iter());
-            format!(
-                "no majority of view {view} ({of}) is left, and nothing is granted (started again, \
-                 and have forgotten the view: {lost}): start all of its members again, and the \
-                 founders begin a new group; or use data, with which members forget nothing"
-            )
+        let name = &|id: NodeId| self.name(id);
+        let words = Wording { name, stalled: "nothing is granted", remedy: "set 'data'" };
+        health.zip(of_view).and_then(|(health, view)| health.trouble_in(view, &words)).or_else(|| {
+            let view = members.view;
+            Some(format!("no majority of view {view} answers, and nothing is granted here"))
         })
     }
 }

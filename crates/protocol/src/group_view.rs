@@ -66,17 +66,52 @@ pub struct GroupHealth {
     pub voters: NodeSet,
 }
 
+/// How it is said what is wrong with a group: the words differ between programs, what is said does
+/// not.
+#[derive(Clone, Copy)]
+pub struct Wording<'a> {
+    /// What a node is called.
+    pub name: &'a dyn Fn(NodeId) -> String,
+    /// What happens no more, as in `nobody enters`.
+    pub stalled: &'a str,
+    /// How to have it that members forget nothing, as in `use --data`.
+    pub remedy: &'a str,
+}
+
+impl fmt::Debug for Wording<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Wording").field("stalled", &self.stalled).finish_non_exhaustive()
+    }
+}
+
+impl Wording<'_> {
+    /// As in `0, 1`.
+    fn list(&self, nodes: impl Iterator<Item = NodeId>) -> String {
+        let names: Vec<String> = nodes.map(self.name).collect();
+        names.join(", ")
+    }
+}
+
 impl GroupHealth {
-    /// What is wrong with a group that has no majority, and what to do about it.
+    /// What is wrong with a group that has no majority, and what to do about it, in the words of a
+    /// node on a terminal.
     pub fn trouble(&self, of: &GroupView) -> Option<String> {
+        let name = &|node: NodeId| node.to_string();
+        self.trouble_in(of, &Wording { name, stalled: "nobody enters", remedy: "use --data" })
+    }
+
+    /// The same in these words.
+    pub fn trouble_in(&self, of: &GroupView, words: &Wording<'_>) -> Option<String> {
         let Self { suspected, apart, lost, has_majority, may_recover, is_stable, voters } = self;
         if of.view == 0 || *has_majority {
             return None;
         }
-        let view = format!("view {} {{{}}}", of.view, list(of.members.iter()));
-        let silent = list(voters.iter().filter(|&it| suspected.contains(it)));
+        let &Wording { stalled, remedy, .. } = words;
+        let view = format!("view {} {{{}}}", of.view, words.list(of.members.iter()));
+        let silent = words.list(voters.iter().filter(|&it| suspected.contains(it)));
+        let apart = words.list(voters.iter().filter(|&it| apart.contains(it)));
+        let who = who_is_missing(&silent, &apart);
         let without = |who: String| if who.is_empty() { who } else { format!(" ({who})") };
-        let who = who_is_missing(&silent, &list(voters.iter().filter(|&it| apart.contains(it))));
         // Others may well go on: whoever does not belong to a view is the last to know.
         if !of.is_in && *may_recover {
             return Some(format!(
@@ -86,9 +121,9 @@ impl GroupHealth {
                 without(who)
             ));
         }
+        let lost = words.list(lost.iter());
         if *is_stable {
-            let voters = list(voters.iter());
-            let lost = list(lost.iter());
+            let voters = words.list(voters.iter());
             let who = match (who.is_empty(), lost.is_empty()) {
                 (_, true) => who,
                 (true, false) => format!("{OTHER}: {lost}"),
@@ -101,38 +136,36 @@ impl GroupHealth {
                  are lost for good, one that has kept its own must be made the only voter by force"
             };
             return Some(format!(
-                "no majority of the voters {{{voters}}} answers, and nobody enters any more{}: \
-                 {view} {then}",
+                "no majority of the voters {{{voters}}} answers, and {stalled} any more{}: {view} \
+                 {then}",
                 without(who)
             ));
         }
         if *may_recover && silent.is_empty() {
             return Some(format!(
-                "no majority of {view} answers whose members all hear each other, and nobody \
-                 enters any more{}: it goes on when enough links between them are mended",
+                "no majority of {view} answers whose members all hear each other, and {stalled} \
+                 any more{}: it goes on when enough links between them are mended",
                 without(who)
             ));
         }
         if *may_recover {
             return Some(format!(
-                "no majority of {view} answers, and nobody enters at this node any more{}: if \
-                 those are cut off, it goes on when enough of them are heard again, and they may \
-                 go on without this node; only if those were killed, they have forgotten the \
-                 view: then start all of its members again, or use --data, with which members \
-                 forget nothing",
+                "no majority of {view} answers, and {stalled} at this node any more{}: if those are \
+                 cut off, it goes on when enough of them are heard again, and they may go on \
+                 without this node; only if those were killed, they have forgotten the view: then \
+                 start all of its members again, or {remedy}, with which members forget nothing",
                 without(who)
             ));
         }
-        let left = list(voters.iter().filter(|&it| !lost.contains(it)));
+        let left = words.list(voters.iter().filter(|&it| !self.lost.contains(it)));
         let then = if left.is_empty() {
             "the founders begin a new group as soon as all of them are up".to_string()
         } else {
             format!("start {left} again, too, and the founders begin a new group")
         };
         Some(format!(
-            "no majority of {view} is left, and nobody enters any more (started again, and have \
-             forgotten the view: {}): {then}; or use --data, with which members forget nothing",
-            list(lost.iter())
+            "no majority of {view} is left, and {stalled} any more (started again, and have \
+             forgotten the view: {lost}): {then}; or {remedy}, with which members forget nothing"
         ))
     }
 }
@@ -148,12 +181,6 @@ fn who_is_missing(silent: &str, apart: &str) -> String {
         (true, false) => heard(),
         (false, false) => format!("silent: {silent}; {}", heard()),
     }
-}
-
-/// As in `0, 1`.
-fn list(nodes: impl Iterator<Item = NodeId>) -> String {
-    let nodes: Vec<_> = nodes.map(|it| it.to_string()).collect();
-    nodes.join(", ")
 }
 
 #[cfg(test)]
@@ -199,6 +226,11 @@ mod tests {
         let said = silent.trouble(&out).unwrap_or_default();
         assert!(said.starts_with("this node does not belong to view 7 {0, 2}"), "{said}");
         assert!(said.contains("(silent: 0)") && !said.contains("start all"), "{said}");
+        let name = &|node: NodeId| ["a", "b", "c"][node.index()].to_string();
+        let words = Wording { name, stalled: "nothing is granted", remedy: "set data" };
+        let said = silent.trouble_in(&of, &words).unwrap_or_default();
+        assert!(said.starts_with("no majority of view 7 {a, c} answers, and nothing is granted"));
+        assert!(said.contains("(silent: a)") && said.contains("or set data, with"), "{said}");
         let over = GroupHealth { lost: set(&[0]), may_recover: false, ..silent.clone() };
         let said = over.trouble(&of).unwrap_or_default();
         assert!(said.starts_with("no majority of view 7 {0, 2} is left"), "{said}");

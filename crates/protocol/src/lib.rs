@@ -86,7 +86,7 @@ pub use digest::Digest;
 pub use duration::{WallTime, parse_duration_ns, show_duration_ns};
 pub use effects::{DynEffects, Effect, Outbox};
 pub use graph::Graph;
-pub use group_view::{GroupHealth, GroupView};
+pub use group_view::{GroupHealth, GroupView, Wording};
 pub use invariant::{Guard, Invariant, Situation};
 pub use layer::{Lift, Relay};
 pub use monitor::{Monitor, Obligation, Violation};

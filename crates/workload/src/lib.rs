@@ -2,7 +2,7 @@
 //!
 //! A folder a problem: its workload and its meter, with the monitors that judge its runs. Simulator
 //! and checker are compiled here, once for every problem ([`Simulated::run_for`],
-//! [`Simulated::replay`], [`Explored::explore_after`]), so that their callers may be compiled with
+//! [`Explored::explore_after`], [`Explored::replay`]), so that their callers may be compiled with
 //! less effort.
 #![forbid(unsafe_code)]
 
@@ -28,7 +28,7 @@ use vorrang_trace::{Line, Objection};
 pub use times::Times;
 
 /// A problem whose algorithms are simulated.
-pub trait Simulated: Problem {
+pub trait Simulated: Explored {
     /// The monitor of a run.
     type Monitor: Monitor<Command = Self::Command, Notice = Self::Notice>;
     /// Its workload.
@@ -40,18 +40,6 @@ pub trait Simulated: Problem {
     ///
     /// As [`Simulation::run_for`].
     fn run_for(simulation: &mut SimulationOf<Self>, events: u64) -> Result<bool, SimError>;
-
-    /// Lets nodes do again what a recorded run says that they did.
-    ///
-    /// # Errors
-    ///
-    /// As [`vorrang_trace::replay()`].
-    fn replay(
-        cast: &Cast<'_, NodeOf<Self>>,
-        lines: &[Line],
-        is_whole: bool,
-        watch: OnNode<'_, Self>,
-    ) -> Result<u64, Objection>;
 }
 
 /// Told the state of a node after an event: after the record at that place, or after its start.
@@ -89,6 +77,18 @@ pub trait Explored: Problem {
         bounds: &Bounds,
         progress: OnProgress<'_>,
     ) -> Report<NodeOf<Self>>;
+
+    /// Lets nodes do again what a recorded run says that they did.
+    ///
+    /// # Errors
+    ///
+    /// As [`vorrang_trace::replay()`].
+    fn replay(
+        cast: &Cast<'_, NodeOf<Self>>,
+        lines: &[Line],
+        is_whole: bool,
+        watch: OnNode<'_, Self>,
+    ) -> Result<u64, Objection>;
 }
 
 /// Told now and then how far a search has come; says whether it goes on.
@@ -124,6 +124,15 @@ macro_rules! explored {
             ) -> vorrang_check::Report<$crate::NodeOf<Self>> {
                 vorrang_check::walk(system, walks, bounds, progress)
             }
+
+            fn replay(
+                cast: &vorrang_trace::replay::Cast<'_, $crate::NodeOf<Self>>,
+                lines: &[vorrang_trace::Line],
+                is_whole: bool,
+                watch: $crate::OnNode<'_, Self>,
+            ) -> Result<u64, vorrang_trace::Objection> {
+                vorrang_trace::replay(cast, lines, is_whole, watch)
+            }
         }
     };
 }
@@ -142,15 +151,6 @@ macro_rules! simulated {
                 events: u64,
             ) -> Result<bool, vorrang_sim::SimError> {
                 simulation.run_for(events)
-            }
-
-            fn replay(
-                cast: &vorrang_trace::replay::Cast<'_, $crate::NodeOf<Self>>,
-                lines: &[vorrang_trace::Line],
-                is_whole: bool,
-                watch: $crate::OnNode<'_, Self>,
-            ) -> Result<u64, vorrang_trace::Objection> {
-                vorrang_trace::replay(cast, lines, is_whole, watch)
             }
         }
     };

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroUsize;
 
-use vorrang_algorithms::flaw::{AnyMistake, Flawed};
+use vorrang_algorithms::flaw::{AnyMistake, Flawed, Mistake};
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::{
     ClockNotCarried, EntersFrozen, HolderForgotten, ViewIgnored,
@@ -13,8 +13,8 @@ use vorrang_algorithms::mutex::central::Central;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
 use vorrang_algorithms::mutex::{Claim, Command, Notice};
-use vorrang_check::{Ask, Bounds, Faults, Order, Outcome, Plan, System, explore};
-use vorrang_protocol::{Group, NodeId, Protocol};
+use vorrang_check::{Ask, Bounds, Demands, Faults, Order, Outcome, Plan, System, explore};
+use vorrang_protocol::{Effects, Group, NodeId, Protocol, Refused};
 
 /// Whom a node suspects, some time, and then so many turns of it.
 type List = (&'static [u32], u32);
@@ -169,4 +169,41 @@ fn what_is_wrong_on_purpose_is_found() {
         shown,
         [("exclusion", 9), ("exclusion", 9), ("progress", 22), ("fencing", 5), ("fencing", 15)]
     );
+}
+
+/// It says nothing with its heartbeats.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+struct Beatless;
+
+impl<P: Exclusive> Mistake<Locks<P>> for Beatless {
+    fn on_command(
+        self,
+        node: &mut Locks<P>,
+        command: Input<Command>,
+        fx: &mut impl Effects<Locks<P>>,
+    ) -> Result<(), Refused> {
+        if command == Input::Beat { Ok(()) } else { node.on_command(command, fx) }
+    }
+}
+
+/// A node that crashes and comes back while another joins, and what it has missed meanwhile. Who
+/// waits for ever though heartbeats come does so because of something else.
+#[test]
+fn what_a_node_has_missed_while_it_was_down_comes_with_a_heartbeat() {
+    let lists: &[List] = &[(&[1], 1), (&[], 1)];
+    let restart = Faults::NONE.crashes(1).restarts(1);
+    let monitor = || Locked::new(Group::of(2)).fenced();
+    let node = || locks(2, 2, central());
+    let silent = system(lists, monitor(), node()).faults(restart).links(Order::Any);
+    let (what, _) = explored(&silent).expect_err("nobody repeats anything");
+    assert!(what.starts_with("progress"), "{what}");
+    let demands = Demands::default().beating(Input::Beat);
+    explored(&System { demands, ..silent }).unwrap_or_else(|(what, run)| panic!("{what} {run:?}"));
+
+    let flawed = |id| Flawed::new(node()(id), &Beatless as &dyn AnyMistake<Locks<Central>>);
+    let flawed = system(lists, monitor(), flawed).faults(restart).links(Order::Any);
+    let demands = Demands::default().beating(Input::Beat);
+    let found = explored(&System { demands, ..flawed });
+    let (what, run) = found.expect_err("heartbeats say nothing");
+    assert!(what.starts_with("progress") && run.len() > 3, "{what} {run:?}");
 }

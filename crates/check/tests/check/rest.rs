@@ -4,9 +4,9 @@ use crate::support;
 
 use support::explore_all;
 use support::table::{
-    ASK, Asks, Enter, Leave, On, Poke, Say, desk, orders, rule, turns, with_plan,
+    ASK, Asks, Enter, Leave, Node, On, Poke, Say, Waits, Wish, desk, orders, rule, turns, with_plan,
 };
-use vorrang_check::{Ask, Faults, Outcome, Plan, System};
+use vorrang_check::{Ask, Demands, Faults, Outcome, Plan, System};
 use vorrang_protocol::{Monitor, NodeId, Protocol};
 
 fn violated<P, M>(system: &System<P, M>) -> Option<(&'static str, String)>
@@ -76,4 +76,59 @@ fn a_crash_while_others_could_still_ask_is_judged_too() {
     let system = System { faults: Faults::NONE.crashes(1), ..turns(&[1, 1], &desk()) };
     let (property, run) = violated(&system).expect("the desk is down");
     assert_eq!((property, run.as_str()), ("progress", "ask 1\ncrash 0\n"));
+}
+
+/// Node 0 lets node 1 in once and for all, and a crash makes that forget it.
+fn let_in_once(again: Option<Wish>) -> System<Node, Waits> {
+    let mut rules = vec![
+        rule(0, 0, On::Start, 0, &[Say(1, '!')]),
+        rule(1, 0, On::Hear('!'), 1, &[]),
+        rule(1, 1, ASK, 1, &[Enter]),
+        rule(1, 0, ASK, 2, &[]),
+        rule(1, 2, On::Hear('!'), 1, &[Enter]),
+    ];
+    rules.extend(again.map(|wish| rule(0, 0, On::Command(wish), 0, &[Say(1, '!')])));
+    let faults = Faults::NONE.crashes(1).restarts(1);
+    System { faults, ..orders(&[&[], &[Asks, Asks]], &rules) }
+}
+
+fn beating(system: System<Node, Waits>) -> System<Node, Waits> {
+    System { demands: Demands::default().beating(Poke), ..system }
+}
+
+#[test]
+fn what_is_repeated_after_a_crash_is_bound_to_come() {
+    let (property, run) = violated(&let_in_once(Some(Poke))).expect("nobody repeats it");
+    let forgotten = "deliver 0->1 !\ncrash 1\nrestart 1\nask 1\n";
+    assert_eq!((property, run.as_str()), ("progress", forgotten));
+    assert_eq!(violated(&beating(let_in_once(Some(Poke)))), None);
+    let found = violated(&beating(let_in_once(None)));
+    let (property, run) = found.expect("nothing is repeated that would help");
+    assert!(property == "progress" && run.ends_with("poke 0\n"), "{run}");
+}
+
+#[test]
+fn nothing_is_repeated_before_anybody_has_come_back() {
+    let only_crashes = |system: System<Node, Waits>| {
+        let faults = Faults::NONE.crashes(1);
+        explore_all(&System { faults, ..system }).states
+    };
+    let without = only_crashes(let_in_once(Some(Poke)));
+    assert_eq!(only_crashes(beating(let_in_once(Some(Poke)))), without);
+}
+
+/// To be told it in the midst of something is more than node 1 stands.
+#[test]
+fn it_is_repeated_when_nothing_else_is_bound_to_happen() {
+    let rules = [
+        rule(0, 0, On::Hear('?'), 0, &[Say(1, '!')]),
+        rule(1, 0, ASK, 1, &[Say(0, '?')]),
+        rule(1, 1, On::Hear('!'), 2, &[Enter]),
+        rule(1, 2, On::Command(Leave), 0, &[]),
+        rule(1, 1, On::Command(Poke), 9, &[]),
+        rule(1, 2, On::Command(Poke), 9, &[]),
+    ];
+    let faults = Faults::NONE.crashes(1).restarts(1).sparing([NodeId(0)]);
+    let system = System { faults, ..turns(&[0, 3], &rules) };
+    assert_eq!(violated(&beating(system)), None);
 }

@@ -2,6 +2,7 @@
 
 use crate::support;
 
+use serde_json::Value;
 use support::{Folder, json, run};
 
 /// Every mistake of locks on views has a counterexample as long as the shortest that is known.
@@ -50,15 +51,70 @@ fn a_counterexample_is_written_and_drawn() {
     let args = [&["draw", "check", "suzuki-kasami"], &flaw[..], &["--format", "text"]].concat();
     let (code, out, err) = run(&args);
     assert!(code == 0 && out.contains("acquire"), "{code} {out}{err}");
-    let (code, _, err) = run(&["replay", &trace]);
-    assert_eq!(code, 2, "{err}");
-    assert!(err.contains("nodes are told whom to suspect"), "{err}");
+    is_replayed(&trace);
+    // Of another process under the number of node 1, with leases and without stable storage.
+    let replaced = ["--on-views", "--flaw", "replaced-life-not-awaited", "--order", "fifo"];
+    let args = [&["check", "ricart-agrawala"], &replaced[..], &["--trace", &trace]].concat();
+    assert_eq!(run(&args).0, 1);
+    is_replayed(&trace);
+    // Something else than what the nodes do.
+    let text = std::fs::read_to_string(&trace).expect("a trace");
+    std::fs::write(&trace, text.replace("\"lease\":\"20ms\",", "")).expect("it can be written");
+    let (code, out, err) = run(&["replay", &trace]);
+    assert!(code == 1 && out.contains("not as recorded"), "{code} {out}{err}");
+}
+
+fn is_replayed(trace: &str) {
+    let (code, out, err) = run(&["replay", trace]);
+    assert!(code == 0 && out.contains("as recorded: "), "{code} {out}{err}");
+}
+
+/// A node that was down has missed what others say again with their next heartbeat.
+#[test]
+fn after_a_restart_heartbeats_come_and_whoever_waits_is_served() {
+    let restart = ["--on-views", "--nodes", "2", "--restarts", "1"];
+    let join = ["--on-views", "--nodes", "2", "--joins", "1", "--crashes", "1", "--restarts", "1"];
+    for args in [&restart[..], &join] {
+        let (code, answer) = json(&[&["check", "central"], args].concat());
+        assert_eq!((code, &answer["outcome"]), (0, &"verified".into()), "{answer:#}");
+        let (properties, covers) = (answer["properties"].to_string(), answer["covers"].to_string());
+        assert!(properties.contains("progress"), "{properties}");
+        assert!(covers.contains("heartbeats after a restart"), "{covers}");
+    }
+}
+
+#[test]
+fn leases_forgotten_views_and_second_processes_are_checked() {
+    let lease = ["--lease", "20ms"];
+    let second = ["--forgetful", "--second", "1", "--lease", "20ms", "--order", "fifo"];
+    let tokens = ["--forgetful", "--second", "1", "--losses", "0"];
+    for (more, safety) in [
+        (&lease[..], &["exclusion", "fencing"][..]),
+        (&second, &["exclusion", "fencing"]),
+        (&tokens, &["fencing"]),
+        (&["--forgetful", "--crashes", "1", "--restarts", "1"], &["fencing"]),
+    ] {
+        let small = ["check", "ricart-agrawala", "--on-views", "--nodes", "2"];
+        let (code, answer) = json(&[&small, more].concat());
+        assert_eq!((code, &answer["outcome"]), (0, &"verified".into()), "{more:?}: {answer:#}");
+        assert_eq!(answer["properties"], Value::from(safety), "{more:?}: {answer:#}");
+        let line = answer["command"].as_str().expect("a command");
+        let words: Vec<&str> = line.split(' ').skip(1).collect();
+        assert_eq!(json(&words).1["states"], answer["states"], "{line}");
+    }
+    let flaw = ["--flaw", "replaced-life-not-awaited", "--order", "fifo"];
+    let (code, answer) = json(&[&["check", "ricart-agrawala", "--on-views"], &flaw[..]].concat());
+    assert_eq!((code, &answer["property"]), (1, &"exclusion".into()), "{answer:#}");
 }
 
 #[test]
 fn what_does_not_fit_is_refused() {
     for (args, what) in [
         (&["central", "--on-views", "--losses", "1"][..], "--losses is not for --on-views"),
+        (&["central", "--on-views", "--second", "0"], "say --forgetful"),
+        (&["central", "--on-views", "--forgetful", "--second", "3"], "the last is 2"),
+        (&["central", "--on-views", "--restarts", "1", "--fair"], "heartbeats come"),
+        (&["central", "--on-views", "--lease", "0"], "a lease lasts some time"),
         (&["central", "--on-views", "--joins", "3"], "--joins 3: of 3 nodes at least one"),
         (&["central", "--on-views", "--suspicions", "0:5"], "there is no node 5, the last is 2"),
         (&["central", "--on-views", "--suspicions", "0:0"], "a node does not suspect itself"),

@@ -214,6 +214,7 @@ impl CheckArgs {
         within("nodes", self.nodes, &NODES)?;
         within("threads", self.threads, &THREADS)?;
         self.mutex.check()?;
+        self.views.check()?;
         self.election.check()?;
         self.multicast.check()
     }

@@ -51,6 +51,10 @@ pub struct ViewsArgs {
         arg(default_missing_value = "")
     )]
     pub data: Option<String>,
+    /// With --on-views: nodes keep nothing on stable storage, as those of 'vorrang node' without
+    /// --data; one that restarts has forgotten views and votes, and comes in as a new member
+    #[cfg_attr(feature = "clap", arg(long, requires = "on_views"))]
+    pub forgetful: bool,
 }
 
 /// Locks on views in the checker.
@@ -76,20 +80,25 @@ pub struct ViewsCheckArgs {
         arg(long, value_name = "NODES", requires = "on_views", value_parser = whole(0..=63_u32))
     )]
     pub joins: Option<u32>,
-    /// There are none: see what is said if it is given.
+    /// With --on-views: no two may be inside, whoever is suspected, since leases last for so long
+    /// and no message takes longer than --within. Only safety is checked then
     #[cfg_attr(
         feature = "clap",
-        arg(long, value_name = "TIME", hide = true, value_parser = no_lease)
+        arg(long, value_name = "TIME", requires = "on_views", value_parser = parse_lease)
     )]
-    pub lease: Option<Infallible>,
-}
-
-/// Says why there are no leases.
-#[cfg(feature = "clap")]
-fn no_lease(_: &str) -> Result<Infallible, String> {
-    Err("a lease runs out by a clock, and in a check on views time does not pass: 'vorrang run \
-         --on-views --lease' and 'vorrang torture' try leases"
-        .to_owned())
+    pub lease: Option<Duration>,
+    /// With --on-views: nodes keep nothing on stable storage, as those of 'vorrang node' without
+    /// --data; one that restarts has forgotten views and votes, and comes in as a new member
+    #[cfg_attr(feature = "clap", arg(long, requires = "on_views"))]
+    pub forgetful: bool,
+    /// With --forgetful: a second process is started under the number of this node, at any moment,
+    /// while the first goes on; it asks for nothing. Only safety is checked then, and a message may
+    /// be lost unless --losses 0
+    #[cfg_attr(
+        feature = "clap",
+        arg(long, value_name = "NODE", requires = "on_views", value_parser = whole(0..=63_u32))
+    )]
+    pub second: Option<u32>,
 }
 
 /// Who suspects whom.
@@ -127,10 +136,21 @@ pub fn parse_suspicions(text: &str) -> Result<Suspicions, String> {
 
 impl ViewsArgs {
     pub(super) fn check(&self) -> Result<(), Failure> {
-        if self.lease == Some(Duration::ZERO) {
-            return Err(Failure::usage("--lease 0: a lease lasts some time"));
-        }
+        check_lease(self.lease)?;
         within("drift", self.drift, &DRIFTS)
+    }
+}
+
+impl ViewsCheckArgs {
+    pub(super) fn check(&self) -> Result<(), Failure> {
+        check_lease(self.lease)
+    }
+}
+
+fn check_lease(lease: Option<Duration>) -> Result<(), Failure> {
+    match lease {
+        Some(Duration::ZERO) => Err(Failure::usage("--lease 0: a lease lasts some time")),
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -149,6 +169,7 @@ impl Choice for LocksFlaw {
         (Self::ViewIgnored, "view-ignored"),
         (Self::ClockNotCarried, "clock-not-carried"),
         (Self::OwnOrder, "own-order"),
+        (Self::ReplacedLifeNotAwaited, "replaced-life-not-awaited"),
     ];
 }
 

@@ -13,12 +13,13 @@ use vorrang_check as check;
 use vorrang_draw::Look;
 use vorrang_protocol::{NodeId, NodeSet, Transition};
 use vorrang_sim::Workload;
-use vorrang_trace::{Header, Meter};
+use vorrang_trace::{Header, Meter, Recording};
 use vorrang_workload::Explored;
 
 use super::nodes::Nodes;
 use super::observation::{Activity, ApplicationEvent, InitialRoles, Role};
 use super::question::Question;
+use super::retrace::{Retraced, Watching};
 use super::scene::Scene;
 use super::survives::Survives;
 use super::verify::Query;
@@ -88,6 +89,15 @@ pub trait Simulated: Catalogued + vorrang_workload::Simulated {
         _of: &any::Entry<Self>,
         _header: &Header,
     ) -> Result<Option<Node<NodeOf<Self>>>, Failure> {
+        Ok(None)
+    }
+    /// Replays a recorded run whose nodes take other commands than those of the problem, as where
+    /// they are told whom to suspect, if it is one.
+    fn retrace_told(
+        _of: &any::Entry<Self>,
+        _run: &Recording,
+        _watch: Watching<'_>,
+    ) -> Result<Option<Retraced>, Failure> {
         Ok(None)
     }
 }

@@ -23,6 +23,8 @@ pub struct Question<Q: Explored> {
     pub faults: check::Faults,
     /// Whether no node may wait for ever in any fair run.
     pub fair: bool,
+    /// What nodes are told again and again after a restart, if anything.
+    pub beat: Option<Q::Command>,
     /// The names of what must hold.
     pub properties: Vec<String>,
     /// Which nodes and which surroundings the answer is about, in words.

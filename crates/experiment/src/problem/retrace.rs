@@ -5,7 +5,7 @@ use vorrang_erased::AnyNode;
 use vorrang_protocol::{NodeId, NodeState, Protocol as _};
 use vorrang_trace::replay::{Cast, said};
 use vorrang_trace::{Objection, Recording};
-use vorrang_workload::Simulated;
+use vorrang_workload::Explored;
 
 use crate::failure::Failure;
 
@@ -22,7 +22,7 @@ pub enum Retraced {
     Other(Objection),
 }
 
-pub(super) fn retrace<Q: Simulated>(
+pub(super) fn retrace<Q: Explored>(
     fresh: &dyn Fn(NodeId) -> NodeOf<Q>,
     run: &Recording,
     watch: Watching<'_>,

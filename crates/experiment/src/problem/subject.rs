@@ -78,6 +78,9 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
                  but neither replayed nor drawn with --states",
             ));
         }
+        if let Some(retraced) = Q::retrace_told(self.0, run, &mut *watch)? {
+            return Ok(retraced);
+        }
         if let Some(node) = Q::again_on_views(self.0, &run.header)? {
             return retrace::retrace::<Q>(&*node, run, watch);
         }

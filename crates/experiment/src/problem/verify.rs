@@ -58,7 +58,7 @@ pub(super) fn query<Q: Explored>(
         monitor: question.monitor,
         links: question.links,
         faults: question.faults,
-        demands: args.demands(guards, graph, question.fair),
+        demands: args.demands(guards, graph, question.fair).beating(question.beat),
     };
     let (bounds, threads, walks) = (args.bounds(), args.threads(), args.limits.walks());
     let mut properties = question.properties;

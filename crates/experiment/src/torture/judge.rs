@@ -27,6 +27,12 @@ impl Judged {
         (self.verdict, &self.property) == (other.verdict, &other.property)
     }
 
+    /// Nothing else was claimed.
+    fn excused(self) -> Self {
+        let (property, what) = (String::new(), String::new());
+        Self { verdict: Verdict::Fine, property, what, ..self }
+    }
+
     fn unsafe_for(property: &str, what: String) -> Self {
         let (verdict, property) = (Verdict::Unsafe, property.to_owned());
         Self { verdict, property, what, faults: 0, events: 0 }
@@ -63,7 +69,11 @@ impl Judged {
 ///
 /// If there is no such run: no schedule that was drawn is refused.
 pub(super) fn judge(subject: &Subject, args: &RunArgs) -> Result<Judged, Failure> {
-    judge_run(subject, || subject.entry.algorithm.run(args)?.simulate(None, None))
+    let judged = judge_run(subject, || subject.entry.algorithm.run(args)?.simulate(None, None))?;
+    Ok(match judged.verdict {
+        Verdict::Stuck if !subject.serves_in_the_end(args) => judged.excused(),
+        Verdict::Fine | Verdict::Stuck | Verdict::Unsafe => judged,
+    })
 }
 
 /// Judges what comes of a run.

@@ -16,6 +16,7 @@ mod schedule;
 mod shrink;
 mod state;
 mod subject;
+mod votes;
 
 use std::num::NonZeroUsize;
 use std::ops::{ControlFlow, RangeInclusive};

@@ -11,7 +11,7 @@ use std::time::Duration;
 use vorrang_protocol::NodeId;
 use vorrang_sim::{Distribution, Link, Partition, Random, Share, Skew, Slow, Slowness};
 
-use super::subject::{Footing, Subject};
+use super::subject::Subject;
 use crate::options::RunArgs;
 use crate::options::fault_args::{During, FaultArgs};
 use crate::options::whom::Whom;
@@ -40,7 +40,7 @@ pub(super) fn drawn(subject: &Subject, seed: u64, index: u64) -> RunArgs {
     let nodes = *pick(&mut random, &subject.sizes);
     let mut survives = subject.survives(nodes);
     let mut has_lease = false;
-    if subject.footing == Footing::Views && survives.delays {
+    if subject.footing.is_on_views() && survives.delays {
         // Where nobody is suspected wrongly, or leases run out in time, no two may be inside at
         // all:
         // else it is the fencing tokens that count.

@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 
 use vorrang_protocol::Group;
 
+use super::votes::keeps_votes;
 use crate::catalogue::Entry;
 use crate::failure::Failure;
 use crate::options::RunArgs;
@@ -20,10 +21,17 @@ pub enum Footing {
     Channels,
     /// The views of a group.
     Views,
+    /// The same without stable storage.
+    Forgetful,
 }
 
 impl Footing {
-    const ALL: [Self; 3] = [Self::Bare, Self::Channels, Self::Views];
+    const ALL: [Self; 4] = [Self::Bare, Self::Channels, Self::Views, Self::Forgetful];
+
+    /// Whether it is a group.
+    pub(super) const fn is_on_views(self) -> bool {
+        matches!(self, Self::Views | Self::Forgetful)
+    }
 
     /// The option that puts an algorithm there.
     const fn option(self) -> &'static str {
@@ -31,6 +39,7 @@ impl Footing {
             Self::Bare => "",
             Self::Channels => " --reliable",
             Self::Views => " --on-views",
+            Self::Forgetful => " --on-views --forgetful",
         }
     }
 }
@@ -111,12 +120,18 @@ impl Subject {
             Footing::Channels if about.assumes.reliable && !about.assumes.timely => {
                 Survives { partitions: false, ..Survives::LINKS }
             }
-            Footing::Views if is_lock && about.assumes.timely => {
+            Footing::Views | Footing::Forgetful if is_lock && about.assumes.timely => {
                 Survives::crashes(crate::problem::minority(nodes))
             }
-            Footing::Views if is_lock => Survives::majority(nodes),
-            Footing::Channels | Footing::Views => Survives::NOTHING,
+            Footing::Views | Footing::Forgetful if is_lock => Survives::majority(nodes),
+            Footing::Channels | Footing::Views | Footing::Forgetful => Survives::NOTHING,
         }
+    }
+
+    /// Whether it claims that everybody is served in the end, whatever happens of what it
+    /// [survives](Self::survives): a group without stable storage may come to an end.
+    pub(super) fn serves_in_the_end(&self, args: &RunArgs) -> bool {
+        self.footing != Footing::Forgetful || keeps_votes(args)
     }
 
     /// A run without faults, to begin with.
@@ -124,7 +139,8 @@ impl Subject {
         args.common.nodes = nodes;
         args.common.flaw.clone_from(&self.flaw);
         args.common.reliable = self.footing == Footing::Channels;
-        args.views.on_views = self.footing == Footing::Views;
+        args.views.on_views = self.footing.is_on_views();
+        args.views.forgetful = self.footing == Footing::Forgetful;
         args
     }
 

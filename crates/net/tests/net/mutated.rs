@@ -21,6 +21,7 @@ use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::group::founding::Founding;
+use vorrang_algorithms::group::named::{self, Key, Limits, Name, Value, Want};
 use vorrang_algorithms::group::locks::{
     Lease, NodeFactory, OnViews, on_views, with_memory, without_memory,
 };
@@ -30,6 +31,7 @@ use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::problem::Problem;
 use vorrang_algorithms::setup::{Ordering, Parameter, Setup};
 use vorrang_algorithms::wave::Wave;
+use vorrang_catalogue::on_views::NamedLocksBetweenProcesses;
 use vorrang_catalogue::{Catalogued, NodeOf, find};
 use vorrang_erased::{AnyMessage, AnyNode, AnyTimer, MAX_INTEGER, MessageBounds};
 use vorrang_net::OpaqueNode;
@@ -63,6 +65,55 @@ const COMMANDS: [&str; 11] = [
     "leave",
     "multicast 7",
 ];
+
+/// What applications say, by lot.
+struct Says<C> {
+    anything: fn(&mut Dice) -> Option<C>,
+    /// Only requests, and that what was asked for is given back.
+    request: fn(&mut Dice) -> Option<C>,
+}
+
+impl<C: FromStr> Says<C> {
+    const TYPED: Self = Self {
+        anything: |dice| COMMANDS[dice.below(COMMANDS.len())].parse().ok(),
+        request: |dice| COMMANDS[dice.below(2)].parse().ok(),
+    };
+}
+
+impl Says<named::Command> {
+    const NAMED: Self = Self { anything: named_command, request: |dice| Some(named_request(dice)) };
+}
+
+fn named_request(dice: &mut Dice) -> named::Command {
+    let name = Name::new(["a", "b"][dice.below(2)]).expect("it is a name");
+    let wants = [
+        Want::Exclusive,
+        Want::Shared,
+        Want::PermitOf(1 + dice.below(2) as u32),
+        Want::Lead(Value::new("x").expect("it is a value")),
+    ];
+    let (want, client) = (wants[dice.below(wants.len())].clone(), dice.below(3) as u64);
+    let key = Key { kind: want.kind(), name: name.clone() };
+    match dice.below(3) {
+        0 => named::Command::Release { key, client },
+        1 => named::Command::Withdraw { key, client },
+        _ => named::Command::Acquire { name, client, want },
+    }
+}
+
+fn named_command(dice: &mut Dice) -> Option<named::Command> {
+    let name = Name::new("a").expect("it is a name");
+    Some(match dice.below(16) {
+        0 => named::Command::Observe(name),
+        1 => named::Command::Ignore(name),
+        2 => named::Command::Renew,
+        3 => named::Command::Evict(dice.node()),
+        4 => named::Command::AddVoter(dice.node()),
+        5 => named::Command::RemoveVoter(dice.node()),
+        6 if dice.below(8) == 0 => named::Command::Leave,
+        _ => named_request(dice),
+    })
+}
 
 /// Numbers by lot (`SplitMix64`).
 struct Dice(u64);
@@ -112,6 +163,7 @@ impl Dice {
 /// The nodes of one run, with what is under way between them.
 struct Network<C: Data, N: Data> {
     nodes: Vec<AnyNode<C, N>>,
+    says: Says<C>,
     timers: Vec<Vec<AnyTimer>>,
     /// Sender, receiver and message, also of those that have arrived.
     sent: Vec<(NodeId, NodeId, Vec<u8>)>,
@@ -122,10 +174,10 @@ struct Network<C: Data, N: Data> {
     is_unbounded: bool,
 }
 
-impl<C: Data + FromStr, N: Data> Network<C, N> {
-    fn new(nodes: Vec<AnyNode<C, N>>) -> Self {
-        let timers = vec![Vec::new(); nodes.len()];
-        Self { nodes, timers, sent: Vec::new(), handled: 0, sent_last: 0, is_unbounded: false }
+impl<C: Data, N: Data> Network<C, N> {
+    fn new(nodes: Vec<AnyNode<C, N>>, says: Says<C>) -> Self {
+        let (timers, sent) = (vec![Vec::new(); nodes.len()], Vec::new());
+        Self { nodes, says, timers, sent, handled: 0, sent_last: 0, is_unbounded: false }
     }
 
     fn act(
@@ -168,8 +220,7 @@ impl<C: Data + FromStr, N: Data> Network<C, N> {
         let at = dice.node();
         match dice.below(8) {
             0 => {
-                let command = COMMANDS[dice.below(COMMANDS.len())];
-                if let Ok(command) = command.parse() {
+                if let Some(command) = (self.says.anything)(dice) {
                     self.act(dice, at, |node, fx| {
                         // Not all commands are for all.
                         let _ = node.on_command(command, fx);
@@ -217,7 +268,7 @@ impl<C: Data + FromStr, N: Data> Network<C, N> {
 const BOUNDS: MessageBounds = MessageBounds { largest: MAX_INTEGER, nodes: NODES };
 
 /// With a stranger.
-impl<C: Data + FromStr, N: Data> Network<C, N> {
+impl<C: Data, N: Data> Network<C, N> {
     /// Something happens in the group, or the stranger says something that somebody has said in it,
     /// with a few things changed; but it does not ask to be let in.
     fn step_with_stranger(&mut self, dice: &mut Dice) -> Result<(), String> {
@@ -236,7 +287,7 @@ impl<C: Data + FromStr, N: Data> Network<C, N> {
             if !timers.is_empty() && dice.below(4) > 0 {
                 let timer = timers.swap_remove(dice.below(timers.len()));
                 self.act(dice, at, |node, fx| node.on_timer(timer, fx));
-            } else if let Ok(command) = COMMANDS[dice.below(2)].parse() {
+            } else if let Some(command) = (self.says.request)(dice) {
                 self.act(dice, at, |node, fx| {
                     // At the wrong moment it is refused.
                     let _ = node.on_command(command, fx);
@@ -312,14 +363,14 @@ struct Outcome {
 
 impl Outcome {
     /// Tries one machine with one seed.
-    fn attack<C: Data + FromStr, N: Data>(
+    fn attack<C: Data, N: Data>(
         &mut self,
         name: &str,
-        seed: u64,
+        (seed, says): (u64, Says<C>),
         nodes: impl Fn() -> Vec<AnyNode<C, N>>,
     ) {
         let mut dice = Dice(seed);
-        let mut network = Network::new(nodes());
+        let mut network = Network::new(nodes(), says);
         let ran = catch_unwind(AssertUnwindSafe(|| {
             for at in (0..NODES).map(NodeId) {
                 network.act(&mut dice, at, |node, fx| node.on_start(fx));
@@ -335,14 +386,14 @@ impl Outcome {
     }
 
     /// The same, and it is a stranger that says such things.
-    fn attack_as_stranger<C: Data + FromStr, N: Data>(
+    fn attack_as_stranger<C: Data, N: Data>(
         &mut self,
         name: &str,
-        seed: u64,
+        (seed, says): (u64, Says<C>),
         nodes: impl Fn() -> Vec<AnyNode<C, N>>,
     ) {
         let mut dice = Dice(seed);
-        let mut network = Network::new(nodes());
+        let mut network = Network::new(nodes(), says);
         let ran = catch_unwind(AssertUnwindSafe(|| {
             for at in (0..STRANGER.0).map(NodeId) {
                 network.act(&mut dice, at, |node, fx| node.on_start(fx));
@@ -376,7 +427,7 @@ impl Outcome {
             };
             for setup in setups.iter().filter(|setup| entry.nodes(setup).is_ok()) {
                 let name = format!("{} {}", entry.card.name, setup.text(entry.card.takes));
-                self.attack(&name, seed, || entry.nodes(setup).expect("the set-up fits"));
+                self.attack(&name, (seed, Says::TYPED), || entry.nodes(setup).expect("the set-up fits"));
             }
         }
     }
@@ -404,7 +455,7 @@ impl Outcome {
                 (" without data", forgetful),
                 (" with data", remembering),
             ] {
-                self.attack(&format!("{name} on views{kind}"), seed, || {
+                self.attack(&format!("{name} on views{kind}"), (seed, Says::TYPED), || {
                     let node = |&id| {
                         let founding = founding.clone();
                         AnyNode::new(make(Made {
@@ -422,22 +473,25 @@ impl Outcome {
         self.attack_as_strangers(seed);
         let founding = Founding { view: 1, founders: vec![NodeId(0)], patience: 0 };
         let setup = Setup::new(Group::of(NODES));
-        self.attack("virtual-synchrony without data", seed, || {
+        self.attack("virtual-synchrony without data", (seed, Says::TYPED), || {
             let node = |id| AnyNode::new(open(NodeId(id), &setup, (0, Some(founding.clone()))));
             (0..NODES).map(node).collect()
         });
     }
 
-    /// Tries groups of all nodes but the last.
+    /// Tries groups of all nodes but the last, with one algorithm after the other.
     fn attack_as_strangers(&mut self, seed: u64) {
-        let entry = find::<Mutex>("ricart-agrawala", None).expect("it is in the catalogue");
+        let names = ["ricart-agrawala", "suzuki-kasami", "maekawa", "raymond"];
+        let name = names[(seed / 2) as usize % names.len()];
+        let entry = find::<Mutex>(name, None).expect("it is in the catalogue");
         let setup = Setup::new(Group::of(NODES));
         let founders: Vec<NodeId> = (0..STRANGER.0).map(NodeId).collect();
         let founding = Founding { view: 1, founders, patience: 0 };
         let lease = seed.is_multiple_of(2).then(|| Lease::new(Duration::from_millis(20), 0));
         for (kind, make) in [("without data", forgetful as fn(_) -> _), ("with data", remembering)]
         {
-            self.attack_as_stranger(&format!("ricart-agrawala on views {kind}"), seed, || {
+            let says = (seed, Says::TYPED);
+            self.attack_as_stranger(&format!("{name} on views {kind}"), says, || {
                 let node = |id| {
                     let factory = NodeFactory::<OpaqueNode<_, _>>::new(move |me, group: Group| {
                         let setup = entry.card.setup(group);
@@ -452,6 +506,36 @@ impl Outcome {
         }
     }
 
+    /// Tries groups that have many named locks, with and without stable storage: among themselves,
+    /// and with a stranger.
+    fn attack_named(&mut self, seed: u64) {
+        let names = ["ricart-agrawala", "suzuki-kasami", "central"];
+        let name = names[(seed / 2) as usize % names.len()];
+        let setup = Setup::new(Group::of(NODES));
+        let lease = seed.is_multiple_of(2).then(|| Lease::new(Duration::from_millis(20), 0));
+        // Little fits a message, and names are forgotten soon.
+        let limits = Limits { idle_names: 3, bytes: 64, at_once: 2, ..Limits::USUAL };
+        let entry = find::<Mutex>(name, None).expect("it is in the catalogue");
+        let by_size = entry.in_every_view(&setup).expect("it fits views of every size");
+        let locks = NamedLocksBetweenProcesses::new(by_size, limits, lease);
+        let nodes = |founders: u32, has_data: bool| {
+            let founders = (0..founders).map(NodeId).collect();
+            let founding = Founding { view: 1, founders, patience: 0 };
+            let node = |id| match has_data {
+                true => locks.with_memory(NodeId(id), &setup, (0, founding.clone())),
+                false => locks.without_memory(NodeId(id), &setup, (0, Some(founding.clone()))),
+            };
+            (0..NODES).map(node).collect()
+        };
+        let some = 1 + (seed % u64::from(NODES)) as u32;
+        for (kind, has_data) in [("without data", false), ("with data", true)] {
+            let name = format!("named locks by {name} {kind}");
+            self.attack(&name, (seed, Says::NAMED), || nodes(some, has_data));
+            let says = (seed, Says::NAMED);
+            self.attack_as_stranger(&name, says, || nodes(STRANGER.0, has_data));
+        }
+    }
+
     fn attack_everything(&mut self, seed: u64) {
         self.attack_all::<Mutex>(seed);
         self.attack_all::<Election>(seed);
@@ -460,6 +544,7 @@ impl Outcome {
         self.attack_all::<Multicast>(seed);
         self.attack_all::<GroupCommunication>(seed);
         self.attack_on_views(seed);
+        self.attack_named(seed);
     }
 }
 

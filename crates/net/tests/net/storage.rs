@@ -10,8 +10,9 @@ use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use vorrang_algorithms::group::founding::Founding;
-use vorrang_algorithms::group::locks::{NodeFactory, ViewLayer, with_memory};
+use vorrang_algorithms::group::locks::{NodeFactory, ViewLayer, with_memory, without_memory};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
+use vorrang_algorithms::mutex::{Claim, Command, FencingToken, Notice};
 use vorrang_algorithms::setup::Setup;
 use vorrang_erased::AnyNode;
 use vorrang_net::{Config, Handle, Node, Open, Owner, StableStorage};
@@ -220,6 +221,81 @@ fn a_forced_recovery_makes_one_node_the_only_voter() {
     let health = left.group_health().unwrap();
     assert!(health.has_majority && health.voters.iter().eq([NodeId(2)]), "{health:?}");
     fs::remove_dir_all(&path).unwrap();
+}
+
+type Lock = AnyNode<Command, Notice>;
+
+/// What is under way, whose it is.
+type UnderWay = Vec<(NodeId, Effect<Lock>)>;
+
+/// Delivers all that is sent. The last token that somebody was told of.
+fn settled(nodes: &mut [Lock], mut under_way: UnderWay) -> Option<FencingToken> {
+    let mut token = None;
+    for _ in 0..10_000 {
+        if under_way.is_empty() {
+            return token;
+        }
+        match under_way.remove(0) {
+            (from, Effect::Send { to, message }) => {
+                let mut fx = Outbox::default();
+                nodes[to.index()].on_message(from, message, &mut fx);
+                under_way.extend(fx.take().into_iter().map(|effect| (to, effect)));
+            }
+            (_, Effect::Notify(Notice::EnteredAs(it))) => token = Some(it),
+            _ => {}
+        }
+    }
+    panic!("messages go on for ever")
+}
+
+/// Nodes that have started, and then node 0 asks.
+fn token_of(nodes: &mut [Lock], start: fn(&mut Lock, &mut Outbox<Lock>)) -> FencingToken {
+    let mut under_way = UnderWay::new();
+    for (at, node) in (0..).map(NodeId).zip(&mut *nodes) {
+        let mut fx = Outbox::default();
+        start(node, &mut fx);
+        under_way.extend(fx.take().into_iter().map(|effect| (at, effect)));
+    }
+    settled(nodes, under_way);
+    let mut fx = Outbox::default();
+    nodes[0].on_command(Command::Acquire(Claim::Exclusive), &mut fx).expect("it may ask");
+    let asked = fx.take().into_iter().map(|effect| (NodeId(0), effect)).collect();
+    settled(nodes, asked).expect("it enters")
+}
+
+/// All members are started again at once, on machines whose clocks were set back by a day.
+#[test]
+fn with_stable_storage_tokens_grow_whatever_the_clocks_say_and_without_they_may_shrink() {
+    const DAY: u64 = 24 * 3600 * 1_000_000;
+    let setup = Setup::new(Group::of(3));
+    for has_data in [true, false] {
+        let make = |id: u32, life: u64| -> Lock {
+            let founders = [0, 1, 2].map(NodeId).to_vec();
+            let founding = Founding { view: life / 1000, founders, patience: 0 };
+            let (id, anew) = (NodeId(id), NodeFactory::new(RicartAgrawala::new));
+            AnyNode::new(if has_data {
+                with_memory(id, &setup, (life, founding), anew, None)
+            } else {
+                without_memory(id, &setup, (life, Some(founding)), anew, None)
+            })
+        };
+        let mut nodes: Vec<Lock> = (0..3).map(|id| make(id, 7 * DAY)).collect();
+        let before = token_of(&mut nodes, |node, fx| node.on_start(fx));
+        let again = |(id, node): (u32, &Lock)| {
+            let (fresh, mut bytes) = (make(id, 6 * DAY), Vec::new());
+            node.stored(&mut bytes);
+            if has_data { fresh.restored(&bytes).expect("it has stored it") } else { fresh }
+        };
+        let mut later: Vec<Lock> = (0..).zip(&nodes).map(again).collect();
+        let after = token_of(&mut later, |node, fx| {
+            if node.group_view().is_some_and(|it| it.view > 0) {
+                node.on_restart(fx);
+            } else {
+                node.on_start(fx);
+            }
+        });
+        assert_eq!(after > before, has_data, "{before:?}, and then {after:?}");
+    }
 }
 
 /// Three nodes of a lock on views are started, and crash after each of the first steps.

@@ -31,13 +31,22 @@ fn node(name: &'static str, me: NodeId, setup: &Setup) -> OnViews<NodeOf<Mutex>>
 
 /// A run of so many nodes in which these links are cut from [`CUT`] to [`MENDED`].
 fn run(name: &'static str, nodes: u32, cuts: &[&str]) -> Report<Resource> {
-    let setup = Setup::new(Group::of(nodes));
     let mut script: Vec<(u64, Fault)> = Vec::new();
     for cut in cuts {
         let link: Link = cut.parse().unwrap();
         script.push((CUT * MS, Fault::Cut(link)));
         script.push((MENDED * MS, Fault::Mend(link)));
     }
+    scripted(name, nodes, script)
+}
+
+/// A run of so many nodes to which this happens.
+pub(crate) fn scripted(
+    name: &'static str,
+    nodes: u32,
+    script: Vec<(u64, Fault)>,
+) -> Report<Resource> {
+    let setup = Setup::new(Group::of(nodes));
     Simulation::new(
         Population::new(nodes, move |id| node(name, id, &setup)),
         Locked::new(Group::of(nodes)).fenced(),
@@ -51,8 +60,9 @@ fn run(name: &'static str, nodes: u32, cuts: &[&str]) -> Report<Resource> {
     .unwrap()
 }
 
-/// Three times as long as it takes to notice a crash: a period, a margin and a message.
-const BOUND: u64 = 3 * 6_500_000;
+/// How long it takes to notice a crash: a period, a margin and a message.
+pub(crate) const DETECTION: u64 = 6_500_000;
+const BOUND: u64 = 3 * DETECTION;
 
 /// The nodes that go on, whichever are left out: how long after the cut the first of them enters,
 /// in nanoseconds, and how many views a node was told of while it lasted.

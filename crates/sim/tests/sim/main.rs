@@ -6,6 +6,7 @@ mod effects;
 mod elections;
 mod fairness;
 mod fault_injector;
+mod fault_times;
 mod faults;
 mod forgetful;
 mod groups;

@@ -25,6 +25,8 @@ pub enum LocksFlaw {
     ClockNotCarried,
     /// Members number themselves in an order of their own.
     OwnOrder,
+    /// The lease of a member is not waited for if another life has begun under its number.
+    ReplacedLifeNotAwaited,
 }
 
 /// A member that has reported its state goes on and enters all the same: the others take it for

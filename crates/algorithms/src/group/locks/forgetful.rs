@@ -36,6 +36,22 @@ pub fn with_memory<P: Exclusive>(
     joining(me, setup, views, anew, lease)
 }
 
+impl<P: Exclusive> Locks<P> {
+    /// The same without stable storage: see [`Views::without_storage`].
+    #[must_use]
+    pub fn without_storage(self) -> Self {
+        Self { views: self.views.without_storage(), ..self }
+    }
+
+    /// The same as another process, which was started later under the number and knows of no view.
+    #[must_use]
+    pub fn in_life(self, life: u64) -> Self {
+        // It asks to come in when it starts.
+        let views = Views { wants: false, ..self.views.in_life(life) };
+        Self { views, ..self }
+    }
+}
+
 fn joining<P: Exclusive>(
     me: NodeId,
     setup: &Setup,

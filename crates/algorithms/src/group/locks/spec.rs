@@ -6,6 +6,7 @@
 //! | `fencing` | of two entries the later one has the larger number; the larger or the same view |
 //! | | where more than one may be inside |
 //! | `progress` | every live waiting node enters, if enough are up and suspicions become right |
+//! | | where nothing is [lost for good](Locked::about_safety) by a crash |
 //!
 //! Without leases, exclusion cannot hold where a node is suspected wrongly: a node that is cut off,
 //! and inside or about to enter, does not know that the others go on. There
@@ -40,6 +41,8 @@ pub struct Locked {
     admission: Admission,
     /// Whether the detector may be wrong about a node inside.
     is_fenced: bool,
+    /// Whether nobody need be served.
+    is_about_safety: bool,
 }
 
 /// The history of a node that matters.
@@ -64,6 +67,7 @@ impl Locked {
             reach: Reach::new(group),
             admission: Admission::One,
             is_fenced: false,
+            is_about_safety: false,
         }
     }
 
@@ -78,6 +82,13 @@ impl Locked {
     #[must_use]
     pub fn fenced(self) -> Self {
         Self { is_fenced: true, ..self }
+    }
+
+    /// The same where a group may come to an end, as one whose members have forgotten it: whoever
+    /// waits may do so for ever.
+    #[must_use]
+    pub fn about_safety(self) -> Self {
+        Self { is_about_safety: true, ..self }
     }
 
     fn on_entered(&mut self, at: NodeId, fence: FencingToken) -> Result<(), Violation> {
@@ -121,7 +132,7 @@ impl Locked {
         let seen = |id: NodeId| &self.nodes[id.index()];
         let served = self.reach.served().unwrap_or_default();
         let is_taken = self.reach.up().any(|it| seen(it).is_inside);
-        if is_taken { Vec::new() } else { served.iter().filter(|&it| seen(it).waits).collect() }
+        if is_taken || self.is_about_safety { Vec::new() } else { served.iter().filter(|&it| seen(it).waits).collect() }
     }
 }
 
@@ -282,6 +293,7 @@ mod tests {
         let mut inside = monitor.clone();
         enters(&mut inside, 0, 1, 1).unwrap();
         inside.at_rest().unwrap();
+        monitor.clone().about_safety().at_rest().expect("nobody need be served");
         let mut cut = monitor.clone();
         cut.on_cut(&[vec![NodeId(1)]]);
         cut.at_rest().expect("it is alone");

@@ -8,6 +8,7 @@ mod change;
 mod forgetful;
 mod left_out;
 pub mod recovery;
+mod requested_changes;
 mod shown;
 mod trust;
 mod voting;

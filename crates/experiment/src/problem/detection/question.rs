@@ -63,6 +63,7 @@ pub(super) fn question(
         links,
         faults,
         fair: args.demand.fair,
+        beat: None,
         properties: ["completeness", "accuracy"].map(str::to_owned).to_vec(),
         covers: format!("{}, {around}", nodes_in_words(nodes as usize)),
         remarks,

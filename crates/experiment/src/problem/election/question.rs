@@ -123,6 +123,7 @@ pub(super) fn question(
         links,
         faults,
         fair,
+        beat: None,
         properties: properties.into_iter().map(str::to_owned).collect(),
         covers,
         remarks,

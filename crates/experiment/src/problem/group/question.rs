@@ -64,6 +64,7 @@ pub(super) fn question(
         links,
         faults,
         fair: args.demand.fair,
+        beat: None,
         properties: properties.iter().map(|&it| it.to_owned()).collect(),
         remarks,
         line,

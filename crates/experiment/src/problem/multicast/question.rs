@@ -75,6 +75,7 @@ pub(super) fn question(
         links,
         faults,
         fair: args.demand.fair,
+        beat: None,
         properties: card.watch(&setup).properties().into_iter().map(str::to_owned).collect(),
         covers: format!("{said}, {around}"),
         remarks,

@@ -23,7 +23,7 @@ use vorrang_check::Ask;
 use vorrang_draw::Look;
 use vorrang_protocol::{Needs, NodeId};
 use vorrang_sim::{Distribution, Load, Turns};
-use vorrang_trace::{Header, Summary};
+use vorrang_trace::{Header, Recording, Summary};
 
 use self::figures::{explain_throughput, figures, of_views, show_transmissions};
 use self::on_views::Views;
@@ -36,9 +36,9 @@ use crate::options::mutex::{LoadKind, MutexArgs, Property};
 use crate::options::views::takes;
 use crate::options::{CALM, RunArgs};
 use crate::problem::{
-    Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, FLAW_OVER_TCP,
-    Faulted, GuardedNodes, InitialRoles, Nodes, Past, Query, Question, Role, Simulated, Stepped,
-    Survives,
+    Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, Faulted, GuardedNodes,
+    InitialRoles, Nodes, Past, Query, Question, Retraced, Role, Simulated, Stepped, Survives,
+    Watching,
 };
 use vorrang_workload::mutex::{Users, Uses};
 
@@ -147,17 +147,19 @@ impl Simulated for Mutex {
         of: &any::Entry<Self>,
         header: &Header,
     ) -> Result<Option<Node<NodeOf<Self>>>, Failure> {
-        if header.get("on_views") == Some(question_on_views::TOLD) {
-            return Err(Failure::usage(
-                "in a counterexample on views nodes are told whom to suspect: it can be drawn, but \
-                 neither replayed nor drawn with --states",
-            ));
-        }
         let Some(views) = Views::noted(header) else { return Ok(None) };
         let text = header.get("setup").unwrap_or_default();
         let setup = Setup::read(text, takes(of.card.takes));
         let setup = setup.map_err(|unfit| Failure::Usage(unfit.0))?;
         Ok(Some(on_views::nodes(of, &setup, &views)?.node))
+    }
+
+    fn retrace_told(
+        of: &any::Entry<Self>,
+        run: &Recording,
+        watch: Watching<'_>,
+    ) -> Result<Option<Retraced>, Failure> {
+        question_on_views::retrace(of, run, watch)
     }
 }
 

@@ -33,6 +33,8 @@ const MOST_NODES: u32 = 256;
 #[derive(Clone, Debug)]
 pub struct Views {
     lease: Option<(Duration, u32)>,
+    /// Whether there is no stable storage.
+    forgets: bool,
     /// Whether the algorithm has channels of its own in every view.
     has_channels: bool,
     slip: Option<LocksFlaw>,
@@ -74,7 +76,7 @@ impl Views {
         args: &RunArgs,
         (setup, environment): (&Setup, &Environment),
     ) -> Result<Option<Self>, Failure> {
-        let ViewsArgs { on_views, lease, drift, ref data } = args.views;
+        let ViewsArgs { on_views, lease, drift, ref data, forgetful: forgets } = args.views;
         if !on_views {
             return Ok(None);
         }
@@ -106,7 +108,7 @@ impl Views {
         let has_channels = environment.faults.is_some() || environment.is_reliable;
         let lease = lease.map(|length| (length, assumed));
         let (slip, data) = (args.slip(), data.clone());
-        Ok(Some(Self { lease, has_channels, slip, safety, is_real, data }))
+        Ok(Some(Self { lease, forgets, has_channels, slip, safety, is_real, data }))
     }
 
     /// Whether they have a mistake.
@@ -119,6 +121,9 @@ impl Views {
         let mut text = " --on-views".to_owned();
         if let Some((length, drift)) = self.lease {
             text += &format!(" --lease {} --drift {drift}", shown(length));
+        }
+        if self.forgets {
+            text += " --forgetful";
         }
         if let Some(slip) = self.slip {
             text += &format!(" --flaw {}", name(&slip));
@@ -139,6 +144,7 @@ impl Views {
             ("lease", json!(lease.map(|it| shown(it.0)))),
             ("drift", json!(lease.map(|it| it.1))),
             ("data", json!(this.is_some_and(|it| it.data.is_some()))),
+            ("forgetful", json!(this.is_some_and(|it| it.forgets))),
         ]
     }
 
@@ -152,6 +158,9 @@ impl Views {
         let mut header = header.with("on_views", &kind);
         if let Some((length, drift)) = self.lease {
             header = header.with("lease", &shown(length)).with("drift", &drift);
+        }
+        if self.forgets {
+            header = header.with("forgetful", &true);
         }
         match self.slip {
             Some(slip) => header.with("views_flaw", &name(&slip)),
@@ -170,14 +179,21 @@ impl Views {
         let drift = header.get("drift").and_then(|text| text.parse().ok()).unwrap_or(0);
         let lease = length.map(|ns| (Duration::from_nanos(ns), drift));
         let slip = header.get("views_flaw").and_then(LocksFlaw::named);
+        let forgets = header.get("forgetful").is_some();
         let (safety, is_real, data) = (Safety::Fenced, false, None);
-        Some(Self { lease, has_channels, slip, safety, is_real, data })
+        Some(Self { lease, forgets, has_channels, slip, safety, is_real, data })
     }
 
-    /// The lock of an algorithm in the checker, where channels and leases play no part.
-    pub(super) fn checked(of: &Entry<Mutex>, setup: &Setup) -> Result<LockOnViews, Failure> {
-        let (lease, slip, safety, data) = (None, None, Safety::Fenced, None);
-        let checked = Self { lease, has_channels: false, slip, safety, is_real: false, data };
+    /// The lock of an algorithm in the checker, where channels play no part: with leases, and
+    /// without stable storage.
+    pub(super) fn checked(
+        of: &Entry<Mutex>,
+        setup: &Setup,
+        (lease, forgets): (Option<(Duration, u32)>, bool),
+    ) -> Result<LockOnViews, Failure> {
+        let (slip, safety, data) = (None, Safety::Fenced, None);
+        let has_channels = false;
+        let checked = Self { lease, forgets, has_channels, slip, safety, is_real: false, data };
         checked.lock(of, setup)
     }
 
@@ -216,7 +232,8 @@ impl Views {
         let lease = self.lease();
         let by_size = in_every_view(of, setup)?;
         let channels = self.has_channels.then(|| Retries::within(setup.within, TRIES));
-        Ok(LockOnViews::new(setup, (by_size, of.kinds), channels, lease))
+        let lock = LockOnViews::new(setup, (by_size, of.kinds), channels, lease);
+        Ok(if self.forgets { lock.forgetful() } else { lock })
     }
 }
 
@@ -228,6 +245,14 @@ fn refuse_what_does_not_fit(
 ) -> Result<(), Failure> {
     let (nodes, breaks) = (args.common.nodes, args.common.break_assumptions);
     let refused = |why: String| Err(Failure::usage(why));
+    if args.slip() == Some(LocksFlaw::ReplacedLifeNotAwaited) {
+        return refused(format!(
+            "--flaw {}: in a run nobody starts a second process under a number; 'vorrang check {} \
+             --on-views' with this flaw does",
+            name(&LocksFlaw::ReplacedLifeNotAwaited),
+            card.name
+        ));
+    }
     if nodes > MOST_NODES {
         return refused(format!(
             "--nodes {nodes} is too many for --on-views: every member sends its state to every \

@@ -76,6 +76,7 @@ pub(super) fn question(
         faults,
         // Walks follow nothing for ever.
         fair: args.demand.fair || turns.is_endless() && args.limits.walks().is_none(),
+        beat: None,
         properties,
         covers,
         remarks,

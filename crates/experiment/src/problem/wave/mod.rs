@@ -136,6 +136,7 @@ impl Checked for Wave {
             links,
             faults,
             fair: args.demand.fair,
+            beat: None,
             properties: ["tree", "decision", "dependence", "aggregate", "termination"]
                 .map(str::to_owned)
                 .to_vec(),

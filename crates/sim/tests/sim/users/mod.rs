@@ -17,7 +17,7 @@ pub(crate) struct Users {
 }
 
 impl Users {
-    fn ask(&self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
+    pub(crate) fn ask(&self, at: NodeId, orders: &mut WorkloadEffects<'_, Command>) {
         let in_ns = orders.random.exponential(4.0 * MS as f64) as u64 + 1;
         if orders.now_ns + in_ns < self.until_ns {
             orders.command_in(in_ns, at, ACQUIRE);

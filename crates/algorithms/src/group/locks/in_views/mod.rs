@@ -145,7 +145,7 @@ pub struct InViews<A: Inner> {
     pub(in crate::group) current: Option<Current>,
     pub(in crate::group) inner: A,
     /// What was said in views that it does not know yet.
-    early: Early<A::Message>,
+    pub(super) early: Early<A::Message>,
 }
 
 /// By how much the clock of another member of the view may be ahead of that of this one, which has
