@@ -101,6 +101,7 @@ impl Application for Dispatcher {
             Notice::Leader { name, lead } => self.clients.lead(&name, lead),
             // The node says more of it.
             Notice::View { .. } => {}
+            Notice::Removed { view } => self.known.is_removed(view),
         }
     }
 
@@ -135,14 +136,10 @@ impl Application for Dispatcher {
     }
 
     fn on_group(&mut self, group: &GroupStatus, _: &mut ApplicationEffects<Command>) {
-        let is_out = self.known.learn(group);
+        let why_out = self.known.learn(group);
         self.tell_members();
-        if is_out && self.clients.why_closed().is_none() {
-            let view = self.clients.members.borrow().view;
-            self.evicted(&format!(
-                "the others had not heard this member in time and went on without it, in view \
-                 {view}"
-            ));
+        if let Some(why) = why_out.filter(|_| self.clients.why_closed().is_none()) {
+            self.evicted(&why);
         }
     }
 

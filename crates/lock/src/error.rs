@@ -85,8 +85,11 @@ pub enum LockError {
     /// The member does not run any more.
     #[error("this member has stopped: {0}")]
     Stopped(StopReason),
+    /// The group is to be changed by a member that does not belong to it.
+    #[error("this member does not belong to the group: {0}")]
+    Outside(String),
     /// Nobody of that name is a member.
-    #[error("'{0}' is no member of the group")]
+    #[error("'{}' is no member of the group", shortened(.0))]
     NotAMember(String),
     /// The member refuses it.
     #[error("{0}")]
@@ -114,6 +117,7 @@ impl LockError {
             Self::Leaving => "leaving",
             Self::Replaced(_) => "replaced",
             Self::Stopped(_) => "stopped",
+            Self::Outside(_) => "outside",
             Self::NotAMember(_) => "not-a-member",
             Self::Refused(_) => "refused",
         }
@@ -129,11 +133,18 @@ impl LockError {
     /// The machine does not do what was wanted.
     pub(crate) fn of_command(error: CommandError, name: &Name) -> Self {
         match error {
-            CommandError::Stopped(Stopped { why }) => Self::Stopped(why),
-            CommandError::Fenced(why) => Self::Replaced(why),
             CommandError::Refused(named::NO_PERMITS) => Self::NoPermits(name.clone()),
             CommandError::Refused(IS_LEAVING) => Self::Leaving,
             CommandError::Refused(ALREADY_HELD | ALREADY_WANTED) => Self::Twice(name.clone()),
+            other => Self::of_change(other),
+        }
+    }
+
+    /// The same of a command that is about members and not about a name.
+    pub(crate) fn of_change(error: CommandError) -> Self {
+        match error {
+            CommandError::Stopped(Stopped { why }) => Self::Stopped(why),
+            CommandError::Fenced(why) => Self::Replaced(why),
             CommandError::Refused(_)
             | CommandError::Hopeless(_)
             | CommandError::GivenUp
@@ -155,6 +166,9 @@ pub enum Loss {
     /// The others had not heard this member in time.
     #[error("the group has gone on without this member, which it had not heard in time")]
     Evicted,
+    /// The same, since somebody has asked them to.
+    #[error("somebody has evicted this member, and the group has gone on without it")]
+    Removed,
     /// The member could not prove for as long as a lease lasts that it belongs to the group.
     #[error("this member could not renew its lease in time")]
     LeaseOver,
@@ -176,7 +190,7 @@ impl Loss {
     /// One word for programs, of lower-case letters and hyphens.
     pub const fn code(&self) -> &'static str {
         match self {
-            Self::Evicted => "evicted",
+            Self::Evicted | Self::Removed => "evicted",
             Self::LeaseOver => "lease-over",
             Self::MaxHold(_) => "max-hold",
             Self::Left => "left",
@@ -190,6 +204,7 @@ impl From<named::Loss> for Loss {
     fn from(loss: named::Loss) -> Self {
         match loss {
             named::Loss::Evicted => Self::Evicted,
+            named::Loss::Removed => Self::Removed,
             named::Loss::LeaseOver => Self::LeaseOver,
         }
     }

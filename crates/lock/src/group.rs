@@ -8,7 +8,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
 use tokio::time::timeout;
-use vorrang_algorithms::group::named::{Key, LONGEST_NAME, Name, Value, Want};
+use vorrang_algorithms::group::named::{Key, Name, Value, Want};
 use vorrang_net::{Status, Tcp, Transport};
 
 use crate::clients::HoldInfo;
@@ -21,7 +21,7 @@ use crate::observer::Observer;
 use crate::running::Running;
 use crate::start::start;
 #[cfg(feature = "tls")]
-use crate::tls::Tls;
+use crate::tls::{MemberList, Tls};
 
 /// How long [`Group::try_lock`] waits.
 const TRY: Duration = Duration::from_millis(100);
@@ -31,7 +31,7 @@ const TRY: Duration = Duration::from_millis(100);
 /// know that it has, call [`leave`](Self::leave).
 #[derive(Clone)]
 pub struct Group {
-    member: Arc<Running>,
+    pub(crate) member: Arc<Running>,
     #[cfg(feature = "tls")]
     tls: Option<Tls>,
 }
@@ -146,6 +146,21 @@ impl Group {
     #[cfg(feature = "tls")]
     pub const fn tls(&self) -> Option<&Tls> {
         self.tls.as_ref()
+    }
+
+    /// Lets in these from now on, besides the founders: their names and where they are, as
+    /// `tls.newcomers` has them. Who is connected stays so. Without keys everybody on this machine
+    /// is let in, and they are known by these names.
+    pub fn accept_newcomers(&self, newcomers: Vec<(String, String)>) {
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &self.tls {
+            let mut config = self.member.config.clone();
+            if let Some(files) = &mut config.tls {
+                files.newcomers.clone_from(&newcomers);
+            }
+            tls.accept_members(MemberList::of(&config));
+        }
+        self.member.names.newcomers.set(newcomers);
     }
 
     /// Waits for the lock of this name, and holds it alone.
@@ -349,28 +364,6 @@ impl Group {
     /// If it does not run any more.
     pub async fn status(&self) -> Result<Status, LockError> {
         self.member.handle.status().await.map_err(|stopped| LockError::Stopped(stopped.why))
-    }
-
-    /// Evicts a member. One that is silent is evicted without that, after `beat + margin`; and one
-    /// that answers would come in again at once, so it is not done.
-    ///
-    /// # Errors
-    ///
-    /// If there is no such member, or it answers.
-    #[expect(clippy::unused_async, reason = "to evict for good takes an agreement of the others")]
-    pub async fn evict(&self, name: &str) -> Result<(), LockError> {
-        let members = self.members();
-        let Some(found) = members.members.iter().find(|it| it.name == name) else {
-            return Err(LockError::NotAMember(name.chars().take(LONGEST_NAME).collect()));
-        };
-        if !found.is_in_view {
-            return Ok(());
-        }
-        Err(LockError::Refused(format!(
-            "'{name}' belongs to view {}: while it answers it would come in again at once, and \
-             if it does not, it is evicted by itself; stop it where it runs",
-            members.view
-        )))
     }
 
     /// The configuration of this member.

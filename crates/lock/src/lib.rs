@@ -73,8 +73,10 @@ mod error;
 mod group;
 mod guard;
 mod members;
+mod membership;
 mod nowhere;
 mod observer;
+mod recovery;
 mod running;
 mod start;
 #[cfg(feature = "tls")]
@@ -94,4 +96,5 @@ pub use group::{Group, Request};
 pub use guard::Guard;
 pub use members::{Evicted, MemberInfo, Members};
 pub use observer::{Leader, Observer};
+pub use recovery::{Recovery, RecoveryError};
 pub use token::{NoToken, Token};

@@ -1,6 +1,7 @@
 //! The members of the group, as one of them sees them.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use serde::Serialize;
@@ -47,8 +48,13 @@ pub struct MemberInfo {
     pub is_this: bool,
     /// Whether it belongs to the view.
     pub is_in_view: bool,
+    /// In which life it does: a process that was started later is in another one, and so is one
+    /// that was evicted and has come back.
+    pub life: Option<u64>,
     /// Whether it has a vote on the next view.
     pub is_voter: bool,
+    /// Whether it has one that it cannot use any more, since its directory was lost.
+    pub has_lost_vote: bool,
     /// Whether it has not been heard in time.
     pub is_suspected: bool,
     /// Why there is no connection with it, if there is none and that is known.
@@ -71,14 +77,33 @@ pub(crate) struct Names {
     pub(crate) founders: Vec<String>,
     pub(crate) me: NodeId,
     pub(crate) own: String,
+    pub(crate) newcomers: Newcomers,
+}
+
+/// Names and addresses of those who may join, as far as they are known. Clones are the same.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Newcomers(Arc<Mutex<Vec<(String, String)>>>);
+
+impl Newcomers {
+    pub(crate) fn set(&self, newcomers: Vec<(String, String)>) {
+        // It is put there whole, whatever happens to threads.
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = newcomers;
+    }
+
+    /// The name of the one who is found there.
+    fn at(&self, address: &str) -> Option<String> {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        all.iter().find(|it| it.1 == address).map(|it| it.0.clone())
+    }
 }
 
 impl Names {
-    /// That of a member that is found at this address.
+    /// That of a member that is found at this address: its address if no name is known.
     pub(crate) fn of(&self, id: NodeId, address: &str) -> String {
         let founder = self.founders.get(id.index()).cloned();
         let own = (id == self.me).then(|| self.own.clone());
-        founder.or(own).unwrap_or_else(|| match address {
+        let known = founder.or(own).or_else(|| self.newcomers.at(address));
+        known.unwrap_or_else(|| match address {
             "" => format!("number {id}"),
             address => address.to_owned(),
         })
@@ -95,6 +120,8 @@ pub(crate) struct Known {
     /// Why there is no connection with a member.
     troubles: BTreeMap<NodeId, String>,
     was_in: bool,
+    /// In which view the group has gone on without this member since it was asked to.
+    removed_by: Option<u64>,
     /// Why this member does not take part any more, if so.
     over: Option<String>,
 }
@@ -102,7 +129,15 @@ pub(crate) struct Known {
 impl Known {
     pub(crate) const fn new(names: Names) -> Self {
         let troubles = BTreeMap::new();
-        Self { names, status: None, has_no_majority: false, troubles, was_in: false, over: None }
+        Self {
+            names,
+            status: None,
+            has_no_majority: false,
+            troubles,
+            was_in: false,
+            removed_by: None,
+            over: None,
+        }
     }
 
     /// The name of a member.
@@ -116,11 +151,30 @@ impl Known {
         self.over.get_or_insert(why);
     }
 
-    /// The group has become another one. True if this member is out of it now.
-    pub(crate) fn learn(&mut self, status: &GroupStatus) -> bool {
+    /// The group has become another one. Says why this member is out of it, if it is so now.
+    pub(crate) fn learn(&mut self, status: &GroupStatus) -> Option<String> {
         self.status = Some(status.clone());
         let is_in = status.view.as_ref().is_some_and(|it| it.is_in);
-        std::mem::replace(&mut self.was_in, is_in) && !is_in
+        let was_in = std::mem::replace(&mut self.was_in, is_in);
+        let removed_by = self.removed_by.take();
+        if !was_in || is_in {
+            return None;
+        }
+        Some(match (removed_by, &status.view) {
+            (Some(view), _) => format!(
+                "somebody has asked a member to evict this one (its log says who), and the others \
+                 went on without it, in view {view}"
+            ),
+            (None, view) => format!(
+                "the others had not heard this member in time and went on without it, in view {}",
+                view.as_ref().map_or(0, |it| it.view)
+            ),
+        })
+    }
+
+    /// The group has gone on without this member, with this view, since it was asked to.
+    pub(crate) const fn is_removed(&mut self, view: u64) {
+        self.removed_by = Some(view);
     }
 
     /// Something has happened. True if that changes what is known.
@@ -157,6 +211,7 @@ impl Known {
         let health = health.as_ref();
         let nobody = NodeSet::EMPTY;
         let voters = health.map_or(&nobody, |it| &it.voters);
+        let lost = health.map_or(&nobody, |it| &it.lost);
         let suspected = health.map_or(&nobody, |it| &it.suspected);
         members.view = view.as_ref().map_or(0, |it| it.view);
         members.is_in = self.was_in;
@@ -174,7 +229,9 @@ impl Known {
                 address: addresses[id.index()].clone(),
                 is_this: id == self.names.me,
                 is_in_view: of_view.contains(id),
+                life: view.as_ref().and_then(|it| it.life_of(id)),
                 is_voter: voters.contains(id),
+                has_lost_vote: voters.contains(id) && lost.contains(id),
                 is_suspected: suspected.contains(id),
                 trouble: self.troubles.get(&id).cloned(),
             })

@@ -16,7 +16,7 @@ use crate::clients::{Bounds, Clients};
 use crate::config::{Config, Role};
 use crate::dispatcher::Dispatcher;
 use crate::error::{LockError, OpenError};
-use crate::members::{Known, Members, Names};
+use crate::members::{Known, Members, Names, Newcomers};
 use crate::nowhere;
 use crate::running::Running;
 
@@ -178,7 +178,9 @@ fn names(config: &Config, place: &Place) -> Names {
             first.clone_from(&own);
         }
     }
-    Names { founders, me: place.id, own }
+    let newcomers = Newcomers::default();
+    newcomers.set(config.tls.iter().flat_map(|tls| tls.newcomers.clone()).collect());
+    Names { founders, me: place.id, own, newcomers }
 }
 
 fn nobody_yet(config: &Config) -> Members {

@@ -169,6 +169,35 @@ impl StableStorage {
         Ok(storage)
     }
 
+    /// Opens the directory of whoever has used it last, to look at what is stored there or to
+    /// [recover](Self::recover) it. Nothing is begun there: what is opened next in its name finds
+    /// it as if nobody had looked.
+    ///
+    /// # Errors
+    ///
+    /// If there is nothing, another process uses it, or its file is damaged.
+    pub fn reopen(path: &Path) -> Result<Self, StorageError> {
+        let empty = || StorageError::Empty(path.display().to_string());
+        let lock = path.join("lock");
+        // Who looks into the wrong place leaves nothing there.
+        let lock_file = match File::options().write(true).open(&lock) {
+            Ok(file) => file,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(empty()),
+            Err(error) => return Err(at("open", &lock)(error)),
+        };
+        if !try_lock(&lock_file).map_err(at("lock", &lock))? {
+            return Err(StorageError::InUse(path.display().to_string()));
+        }
+        let record = read(&path.join("state"))?.ok_or_else(empty)?;
+        let (directory, bytes) = (path.to_owned(), Vec::new());
+        Ok(Self { directory, record, _lock: lock_file, bytes, is_broken: false })
+    }
+
+    /// Whose the directory is.
+    pub const fn owner(&self) -> &Owner {
+        &self.record.owner
+    }
+
     /// The life of this process.
     pub const fn generation(&self) -> Generation {
         Generation::stored(self.record.generation)
@@ -219,17 +248,28 @@ impl StableStorage {
         blank: P,
         change: impl FnOnce(P) -> Result<(P, T), Refused>,
     ) -> Result<T, StorageError> {
-        let path = || self.directory.display().to_string();
-        let stored = self.machine().ok_or_else(|| StorageError::Empty(path()))?;
-        let node = AnyNode::new(blank).restored(stored);
-        let node = node.as_ref().and_then(AnyNode::downcast_ref::<P>).cloned();
-        let node = node.ok_or_else(|| StorageError::Unreadable(path()))?;
-        let refused = |refused| StorageError::Refused { path: path(), refused };
+        let node = self.restored(blank)?;
+        let path = self.directory.display().to_string();
+        let refused = |refused| StorageError::Refused { path, refused };
         let (node, done) = change(node).map_err(refused)?;
         let mut bytes = Vec::new();
         AnyNode::new(node).stored(&mut bytes);
         self.save(&bytes)?;
         Ok(done)
+    }
+
+    /// The machine that was stored here: what `blank`, which has never been in a group, becomes
+    /// with it.
+    ///
+    /// # Errors
+    ///
+    /// If no such machine was stored.
+    pub fn restored<P: Protocol>(&self, blank: P) -> Result<P, StorageError> {
+        let path = || self.directory.display().to_string();
+        let stored = self.machine().ok_or_else(|| StorageError::Empty(path()))?;
+        let node = AnyNode::new(blank).restored(stored);
+        let node = node.as_ref().and_then(AnyNode::downcast_ref::<P>).cloned();
+        node.ok_or_else(|| StorageError::Unreadable(path()))
     }
 
     fn write(&mut self) -> Result<(), StorageError> {

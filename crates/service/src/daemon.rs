@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, UnixListener};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use vorrang_lock::tls::Tls;
-use vorrang_lock::{Config, Group, LockError, OpenError, StopReason};
+use vorrang_lock::{Config, ConfigError, Group, Key, LockError, OpenError, StopReason};
 
 use crate::api::{Event, Members};
 use crate::failure::Failure;
@@ -29,8 +29,11 @@ const EXPIRES_SOON: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 /// How long the last lines may take to be read.
 const LAST_LINES: Duration = Duration::from_secs(1);
 
+/// What the daemon is told, collected once more.
+pub(crate) type Again<'a> = &'a dyn Fn() -> Result<Settings, ConfigError>;
+
 /// Runs until it is told to leave, or cannot go on.
-pub(crate) fn run(settings: &Settings) -> Result<ExitCode, Failure> {
+pub(crate) fn run(settings: &Settings, again: Again<'_>) -> Result<ExitCode, Failure> {
     let _log = log::start(settings.config.log).map_err(Failure::Usage)?;
     allow_many_connections();
     // Whatever clients do, at least one thread is left for the member and its heartbeats.
@@ -39,7 +42,7 @@ pub(crate) fn run(settings: &Settings) -> Result<ExitCode, Failure> {
         .enable_all()
         .build()
         .map_err(|why| Failure::Failed(format!("cannot start threads: {why}")))?;
-    let outcome = runtime.block_on(serve(settings));
+    let outcome = runtime.block_on(serve(settings, again));
     runtime.shutdown_timeout(LAST_LINES);
     if let Err(failure) = &outcome {
         tracing::error!("{}", failure.why());
@@ -56,7 +59,7 @@ fn allow_many_connections() {
     let _ = setrlimit(Resource::Nofile, raised);
 }
 
-async fn serve(settings: &Settings) -> Result<ExitCode, Failure> {
+async fn serve(settings: &Settings, again: Again<'_>) -> Result<ExitCode, Failure> {
     let config = &settings.config;
     let mut signals = Signals::listen()?;
     let (socket, unix) =
@@ -90,13 +93,14 @@ async fn serve(settings: &Settings) -> Result<ExitCode, Failure> {
         never = watch_group(&service) => match never {},
         never = ping() => match never {},
         never = warn_of_expiry(keys.as_ref()) => match never {},
-        signal = signals.next(keys.as_ref()) => signal,
+        signal = signals.next(|| read_again(config, &group, again)) => signal,
     };
     tracing::info!(signal, "leaving");
     let within = config.leave_within;
     let left = tokio::select! {
         left = leave(&service, group, within) => left,
-        signal = signals.next(keys.as_ref()) => {
+        // It does not matter any more who may join.
+        signal = signals.next(|| ()) => {
             tracing::warn!(signal, "told to leave once more: ending at once");
             drop(socket);
             return Ok(ExitCode::from(128 + signal));
@@ -263,22 +267,23 @@ impl Signals {
         })
     }
 
-    /// The next one that tells the daemon to leave, by its number.
-    async fn next(&mut self, keys: Option<&Tls>) -> u8 {
+    /// The next one that tells the daemon to leave, by its number; until then it reads again what it
+    /// is told to.
+    async fn next(&mut self, read_again: impl Fn()) -> u8 {
         loop {
             tokio::select! {
                 _ = self.terminate.recv() => return 15,
                 _ = self.interrupt.recv() => return 2,
-                _ = self.hang_up.recv() => read_again(keys),
+                _ = self.hang_up.recv() => read_again(),
             }
         }
     }
 }
 
-/// Connections that exist go on with the certificates that they have shown.
-fn read_again(keys: Option<&Tls>) {
+/// Reads keys again, and who may join. Connections that exist go on with what they have shown.
+fn read_again(was: &Config, group: &Group, again: Again<'_>) {
     systemd::reloading();
-    match keys.map(Tls::reload) {
+    match group.tls().map(Tls::reload) {
         None => tracing::info!("SIGHUP: there are no keys to be read again"),
         Some(Ok(certificate)) => tracing::info!(
             "SIGHUP: read the keys of {} again, {}",
@@ -287,5 +292,30 @@ fn read_again(keys: Option<&Tls>) {
         ),
         Some(Err(why)) => tracing::error!("SIGHUP: the keys stay as they were: {why}"),
     }
+    match again() {
+        Ok(Settings { config, .. }) => {
+            let differ = differences(was, &config);
+            if !differ.is_empty() {
+                let differ = differ.join(", ");
+                tracing::warn!("SIGHUP: it takes a new start until other values count of {differ}");
+            }
+            let newcomers = config.tls.map(|tls| tls.newcomers).unwrap_or_default();
+            let names: Vec<&str> = newcomers.iter().map(|it| it.0.as_str()).collect();
+            tracing::info!("SIGHUP: besides the founders these may join: [{}]", names.join(", "));
+            group.accept_newcomers(newcomers);
+        }
+        Err(why) => tracing::error!("SIGHUP: the configuration stays as it was: {why}"),
+    }
     systemd::ready();
 }
+
+/// The keys that have other values, but for those that are read again.
+fn differences(was: &Config, is: &Config) -> Vec<&'static str> {
+    let is_other = |key: &&Key| key.name != NEWCOMERS && key.show(was) != key.show(is);
+    let keys = Config::KEYS.iter().filter(is_other).map(|key| key.name);
+    let lists = [("member", was.members != is.members), ("client", was.clients != is.clients)];
+    keys.chain(lists.into_iter().filter_map(|(name, is_other)| is_other.then_some(name))).collect()
+}
+
+/// The key that is read again.
+const NEWCOMERS: &str = "tls.newcomers";

@@ -22,6 +22,13 @@ pub(crate) struct KeyArgs {
     given: Vec<(&'static str, String)>,
 }
 
+impl KeyArgs {
+    /// As if these had been given, by the names of their keys.
+    pub(crate) fn of(given: impl IntoIterator<Item = (&'static str, String)>) -> Self {
+        Self { given: given.into_iter().collect() }
+    }
+}
+
 /// The option of a key.
 fn option(key: &str) -> String {
     key.replace('.', "-")
@@ -197,7 +204,7 @@ mod tests {
     use super::*;
 
     fn options(given: &[(&'static str, &str)]) -> KeyArgs {
-        KeyArgs { given: given.iter().map(|(key, value)| (*key, (*value).to_owned())).collect() }
+        KeyArgs::of(given.iter().map(|(key, value)| (*key, (*value).to_owned())))
     }
 
     fn environment(given: &[(&str, &str)]) -> Vec<(OsString, OsString)> {

@@ -45,5 +45,8 @@ pub enum Told<B, I> {
         went_on: bool,
     },
     /// This node belongs to the group no more; unless it wanted that, it tries to come back.
-    Out,
+    Out {
+        /// Whether somebody has asked for that, by [`Ask::Evict`], as far as it has heard.
+        is_asked_for: bool,
+    },
 }

@@ -82,7 +82,7 @@ impl<C: HasViews> Replica<C> {
                 }
                 fx.notify(Notice::View { view: install.view, state: self.state });
             }
-            Told::Out => {
+            Told::Out { .. } => {
                 self.state = Digest(0);
                 fx.notify(Notice::Out);
             }

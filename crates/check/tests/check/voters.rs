@@ -61,7 +61,7 @@ impl<D: Decision<Value>> Node<D> {
                         self.views.on_command(ok, lift).expect("it was told to block");
                     }
                     Told::Deliver(_) => {}
-                    Told::Installed { .. } | Told::Out => fx.notify(it),
+                    Told::Installed { .. } | Told::Out { .. } => fx.notify(it),
                 }
             }
         }

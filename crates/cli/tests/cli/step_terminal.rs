@@ -1,7 +1,7 @@
 //! `vorrang step` on a terminal: lines that can be edited, Ctrl-C, the diagram beside the list.
 #![cfg(unix)]
 
-use crate::support::terminal::Terminal;
+use crate::support::terminal::{self, Terminal};
 
 use rustix::process::Signal;
 use rustix::termios::{LocalModes, SpecialCodeIndex};
@@ -12,7 +12,7 @@ const LAMPORT: &[&str] = &["step", "lamport", "--nodes", "3"];
 const PROMPT: &str = "\r> \x1b[K\r\x1b[2C";
 
 fn start() -> Terminal {
-    Terminal::start(100, &[], LAMPORT)
+    terminal::start(100, &[], LAMPORT)
 }
 
 /// What the last step did is in the list of what can be taken back.
@@ -72,13 +72,13 @@ fn ctrl_c_gives_up_a_line_and_keeps_the_run() {
 #[test]
 fn ctrl_c_ends_a_search_and_keeps_the_run() {
     let args = ["step", "ricart-agrawala", "--nodes", "5"];
-    let mut terminal = Terminal::start(100, &[], &args);
+    let mut terminal = terminal::start(100, &[], &args);
     terminal.shows(PROMPT);
     terminal.types("acquire 0\r");
     terminal.shows(PROMPT);
     terminal.types("check --requests 5 --max-states 100000000 --max-memory 100000\r");
     terminal.shows("states, ");
-    terminal.signal(Signal::INT);
+    terminal::signal(&terminal, Signal::INT);
     terminal.shows("bounded by interrupt");
     terminal.shows(PROMPT);
     // It was that search's end, and not that of the next.
@@ -106,7 +106,7 @@ fn the_terminal_is_left_as_it_was_found() {
     let mut terminal = start();
     let before = terminal.settings();
     terminal.shows(PROMPT);
-    terminal.signal(Signal::TERM);
+    terminal::signal(&terminal, Signal::TERM);
     assert_eq!(terminal.ends(), Some(130));
     same(&before, &terminal.settings());
 }
@@ -144,7 +144,7 @@ fn the_last_steps_are_drawn_beside_the_list() {
 #[test]
 fn a_narrow_terminal_has_the_diagram_above_and_no_line_that_is_too_long() {
     for columns in [40, 60, 80, 200] {
-        let mut terminal = Terminal::start(columns, &[], &["step", "maekawa", "--nodes", "7"]);
+        let mut terminal = terminal::start(columns, &[], &["step", "maekawa", "--nodes", "7"]);
         terminal.shows(PROMPT);
         terminal.types("random 30 3\r");
         terminal.shows(PROMPT);
@@ -160,7 +160,7 @@ fn a_narrow_terminal_has_the_diagram_above_and_no_line_that_is_too_long() {
 
 #[test]
 fn where_there_is_no_unicode_or_no_cursor_there_is_ascii_and_there_are_plain_lines() {
-    let mut terminal = Terminal::start(100, &[("LC_ALL", "C")], LAMPORT);
+    let mut terminal = terminal::start(100, &[("LC_ALL", "C")], LAMPORT);
     terminal.shows(PROMPT);
     terminal.types("acquire 0\r");
     terminal.shows(PROMPT);
@@ -169,13 +169,13 @@ fn where_there_is_no_unicode_or_no_cursor_there_is_ascii_and_there_are_plain_lin
     let drawn = ['│', '║', '█', '●', '─', '╌', '▶', '◀'];
     assert!(!terminal.all().contains(drawn), "{}", terminal.all());
 
-    let mut terminal = Terminal::start(100, &[("TERM", "dumb")], LAMPORT);
+    let mut terminal = terminal::start(100, &[("TERM", "dumb")], LAMPORT);
     terminal.shows("help\r\n> ");
     terminal.types("acquire 0\n");
     terminal.shows("0 -> 1 REQUEST(1)");
     terminal.shows("\n> ");
     // Ctrl-C comes as a signal then; three of them in a row are an end.
-    terminal.signal(Signal::INT);
+    terminal::signal(&terminal, Signal::INT);
     terminal.shows("The run is kept");
     terminal.types("history\n");
     terminal.shows("acquire 0");

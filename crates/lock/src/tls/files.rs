@@ -13,7 +13,7 @@ use rustls::{Error, InconsistentKeys, RootCertStore};
 
 use super::certificate::{Certificate, Date, Holder, Role};
 use super::pem::{KeyError, not_pem, read_certificates, unreadable};
-use super::verifier::{Accepts, Verifier};
+use super::verifier::{Accepts, End, Verifier};
 
 /// Where the keys of a member or a client are.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -110,11 +110,11 @@ impl Loaded {
         }
         let (end_entity, others) = self.key.cert.split_first().expect("it was read");
         let verifier = self.verifier(Accepts::All);
-        let judged = match self.holder().role {
-            Role::Client => verifier.as_client(end_entity, others, UnixTime::now()),
-            Role::Member => verifier.as_server(end_entity, others, UnixTime::now()),
+        let end = match self.holder().role {
+            Role::Client => End::Client,
+            Role::Member => End::Server,
         };
-        judged.or_else(|error| {
+        verifier.is_ours(end, end_entity, others, UnixTime::now()).or_else(|error| {
             let (issuer, authority) = (&ours.authority, &self.authority.subject);
             wrong(format!(
                 "the certificate of {whose} was issued by '{issuer}', and cannot be verified with \

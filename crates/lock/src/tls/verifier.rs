@@ -29,6 +29,15 @@ pub(super) enum Accepts {
     All,
 }
 
+/// As which end of a connection a certificate is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum End {
+    /// The one that is called.
+    Server,
+    /// The one that calls.
+    Client,
+}
+
 /// Judges the certificate of the other end, whichever end it is.
 #[derive(Debug)]
 pub(super) struct Verifier {
@@ -54,26 +63,43 @@ impl Verifier {
         Ok(Self { roots, authority, of_clients, algorithms, accepts })
     }
 
-    /// Whether its certificate is of our authority and valid as that of a server.
-    pub(super) fn as_server(
+    /// Whether a certificate is of our authority, and valid as that of this end.
+    pub(super) fn is_ours(
         &self,
+        end: End,
         der: &CertificateDer<'_>,
         others: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<(), Error> {
-        let parsed = ParsedCertificate::try_from(der)?;
-        let all = self.algorithms.all;
-        verify_server_cert_signed_by_trust_anchor(&parsed, &self.roots, others, now, all)
+        match end {
+            End::Server => {
+                let parsed = ParsedCertificate::try_from(der)?;
+                let all = self.algorithms.all;
+                verify_server_cert_signed_by_trust_anchor(&parsed, &self.roots, others, now, all)
+            }
+            End::Client => self.of_clients.verify_client_cert(der, others, now).map(|_| ()),
+        }
     }
 
-    /// The same as that of a client.
-    pub(super) fn as_client(
+    /// The same, and whether its holder is let in.
+    fn verify(
         &self,
+        end: End,
         der: &CertificateDer<'_>,
         others: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<(), Error> {
-        self.of_clients.verify_client_cert(der, others, now).map(|_| ())
+        self.judge(der, self.is_ours(end, der, others, now))
+    }
+
+    /// Whether this was signed with the key of the certificate.
+    fn is_signed(
+        &self,
+        message: &[u8],
+        der: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        verify_tls13_signature(message, der, signature, &self.algorithms)
     }
 
     /// The verdict on a certificate, after `verified` has said whether it is one of our authority.
@@ -170,8 +196,8 @@ impl ServerCertVerifier for Verifier {
         _ocsp_response: &[u8],
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
-        let verified = self.as_server(end_entity, intermediates, now);
-        self.judge(end_entity, verified).map(|()| ServerCertVerified::assertion())
+        self.verify(End::Server, end_entity, intermediates, now)
+            .map(|()| ServerCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -189,7 +215,7 @@ impl ServerCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.algorithms)
+        self.is_signed(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
@@ -208,8 +234,8 @@ impl ClientCertVerifier for Verifier {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        let verified = self.as_client(end_entity, intermediates, now);
-        self.judge(end_entity, verified).map(|()| ClientCertVerified::assertion())
+        self.verify(End::Client, end_entity, intermediates, now)
+            .map(|()| ClientCertVerified::assertion())
     }
 
     fn verify_tls12_signature(
@@ -227,7 +253,7 @@ impl ClientCertVerifier for Verifier {
         cert: &CertificateDer<'_>,
         dss: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, Error> {
-        verify_tls13_signature(message, cert, dss, &self.algorithms)
+        self.is_signed(message, cert, dss)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {

@@ -176,3 +176,25 @@ async fn what_is_no_name_is_refused_and_named() {
     assert!(why.contains("candidate of 'e'") && why.contains("1025 bytes"), "{why}");
     assert!(members[0].holds().is_empty(), "{:?}", members[0].holds());
 }
+
+/// Nobody asks twice for any of them: what is kept are those of the last view.
+#[tokio::test]
+async fn names_that_were_used_once_are_forgotten() {
+    let idle_names = 100;
+    let members = group(2, &Config { idle_names, ..patient() }).await;
+    let first = members[0].members().view;
+    for number in 0..2000 {
+        let name = format!("used-{number}");
+        let guard = soon("a grant", members[number % 2].lock(&name)).await.unwrap();
+        soon("a release", guard.release()).await.unwrap();
+    }
+    for member in &members {
+        assert_eq!(member.holds(), []);
+        let state = format!("{:?}", soon("its state", member.status()).await.unwrap().machine);
+        // A name may be shown as our own and as that of a number of another member.
+        let kept = state.matches("used-").count();
+        assert!(kept > 0 && kept < 10 * idle_names, "{kept}");
+    }
+    let views = members[0].members().view - first;
+    assert!((5..=25).contains(&views), "{views}");
+}

@@ -6,6 +6,7 @@ mod cut;
 mod dropped;
 mod exclusion;
 mod lost;
+mod membership;
 mod stored;
 mod support;
 #[cfg(feature = "tls")]

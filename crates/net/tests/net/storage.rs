@@ -210,7 +210,18 @@ fn a_forced_recovery_makes_one_node_the_only_voter() {
     assert!(recovery.view > before.view + 1_000_000);
     let others: Vec<NodeId> = recovery.others().map(|it| it.node).collect();
     assert_eq!(others, [0, 1].map(NodeId));
+    let again = StableStorage::reopen(&path).unwrap_err();
+    assert!(again.to_string().contains("is used by another process"), "{again}");
     drop(storage);
+    // Who looks leaves everything as it is.
+    let bytes = fs::read(path.join("state")).unwrap();
+    let looked = StableStorage::reopen(&path).unwrap();
+    assert_eq!((looked.owner(), &fs::read(path.join("state")).unwrap()), (&owner(2), &bytes));
+    assert_eq!(looked.restored(ViewLayer::blank(NodeId(2))).unwrap().view().id, recovery.view);
+    drop(looked);
+    let nowhere = path.join("nowhere");
+    let empty = StableStorage::reopen(&nowhere).unwrap_err().to_string();
+    assert!(empty.contains("there is nothing in") && !nowhere.exists(), "{empty}");
 
     let storage = StableStorage::open(&path, owner(2), true).unwrap();
     let mut left = make(NodeId(2), 7).restored(storage.machine().unwrap()).unwrap();

@@ -368,6 +368,10 @@ pub struct Member {
     pub state: MemberState,
     /// Whether its vote counts when a view is decided.
     pub voter: bool,
+    /// Whether it has a vote that it cannot use any more, since its data directory was lost: until
+    /// it is let vote again.
+    #[serde(default)]
+    pub vote_lost: bool,
     /// Why there is no connection with it, if there is none and that is known.
     pub trouble: Option<String>,
 }

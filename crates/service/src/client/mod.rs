@@ -282,13 +282,24 @@ impl Client {
         self.ask(Method::GET, "/v1/members", NOTHING).await
     }
 
-    /// Has the group go on without this member.
+    /// Has the group go on without this member, as it is now, and without its vote. If it is up, it
+    /// comes in again.
     ///
     /// # Errors
     ///
-    /// If the daemon does not answer, or refuses.
+    /// If the daemon does not answer, or refuses; or the members do not agree in time.
     pub async fn evict(&self, member: &str) -> Result<(), ClientError> {
         let path = format!("/v1/members/{}/evict", in_path(member));
+        self.tell(Method::POST, &path, NOTHING).await
+    }
+
+    /// Lets this member vote, with the data directory that it has now.
+    ///
+    /// # Errors
+    ///
+    /// As of [`evict`](Self::evict).
+    pub async fn add_voter(&self, member: &str) -> Result<(), ClientError> {
+        let path = format!("/v1/members/{}/add", in_path(member));
         self.tell(Method::POST, &path, NOTHING).await
     }
 

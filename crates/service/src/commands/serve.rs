@@ -17,7 +17,7 @@ use crate::settings::{KeyArgs, Settings};
 ///
 /// SIGTERM and SIGINT: it leaves the group. Nothing is granted any more, and who holds something
 /// may finish within leave-within; the second one ends it at once. SIGHUP: certificates are read
-/// again.
+/// again, and who may join (tls.newcomers); all else counts when it is started the next time.
 #[derive(Clone, Debug, clap::Args)]
 #[command(verbatim_doc_comment)]
 #[command(after_help = "Examples:\n  \
@@ -48,9 +48,9 @@ pub(crate) struct Serve {
 
 impl Serve {
     pub(crate) fn execute(self) -> Result<ExitCode, Failure> {
-        let file = self.config.or_else(|| std::env::var_os("VORRANG_CONFIG").map(PathBuf::from));
-        let settings = Settings::collect(file.as_deref(), std::env::vars_os(), &self.keys)
-            .map_err(|why| Failure::Config(why.to_string()))?;
+        let file = self.config.or_else(usual_config);
+        let collect = || Settings::collect(file.as_deref(), std::env::vars_os(), &self.keys);
+        let settings = collect().map_err(|why| Failure::Config(why.to_string()))?;
         if self.show_config {
             print!("{}", settings.show());
         }
@@ -61,6 +61,11 @@ impl Serve {
         if self.show_config || self.check_config {
             return Ok(ExitCode::SUCCESS);
         }
-        daemon::run(&settings)
+        daemon::run(&settings, &collect)
     }
+}
+
+/// The configuration if no other is given.
+pub(crate) fn usual_config() -> Option<PathBuf> {
+    std::env::var_os("VORRANG_CONFIG").map(PathBuf::from)
 }

@@ -45,6 +45,17 @@ pub(crate) enum Status {
     Over(HoldEvent),
 }
 
+impl Status {
+    /// Whether nobody may count on it any more.
+    pub(crate) const fn is_over(&self) -> bool {
+        match self {
+            Self::Waiting => false,
+            Self::Held(held) => held.is_ending,
+            Self::Over(_) => true,
+        }
+    }
+}
+
 /// A hold that is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Held {
@@ -54,6 +65,8 @@ pub(crate) struct Held {
     /// When it is lost, unless that moves.
     pub(crate) deadline: Option<Instant>,
     pub(crate) is_at_risk: bool,
+    /// It is about to be given back: from now on nobody may count on it.
+    pub(crate) is_ending: bool,
 }
 
 /// Why a hold is to end.

@@ -69,6 +69,7 @@ async fn keep(hold: &Hold, shared: &Shared, guard: Guard) -> HoldEvent {
             since: unix_seconds(),
             deadline: None,
             is_at_risk: false,
+            is_ending: false,
         },
         last_chance: None,
         struck: None,
@@ -139,6 +140,11 @@ impl Keeping<'_> {
         self.hold.status.send_replace(Status::Held(self.held));
     }
 
+    /// It is about to be given back, and whoever asks for it from now on is told how that went.
+    fn begin_to_end(&self) {
+        self.hold.status.send_replace(Status::Held(Held { is_ending: true, ..self.held }));
+    }
+
     /// It may be lost soon. Who is stopped cannot end what runs under it.
     fn warn(&mut self, guard: &Guard) {
         self.held.is_at_risk = true;
@@ -184,7 +190,7 @@ impl Keeping<'_> {
     fn lost(&self, loss: &Loss) -> HoldEvent {
         self.kill();
         let why = match loss {
-            Loss::Evicted => LossReason::Evicted,
+            Loss::Evicted | Loss::Removed => LossReason::Evicted,
             Loss::LeaseOver => LossReason::LeaseOver,
             Loss::MaxHold(_) => LossReason::MaxHold,
             Loss::Left => LossReason::Leaving,
@@ -195,6 +201,7 @@ impl Keeping<'_> {
     }
 
     async fn end(&self, guard: Guard, end: End) -> HoldEvent {
+        self.begin_to_end();
         match end {
             End::Released => {}
             End::Abandoned => {
@@ -221,6 +228,7 @@ impl Keeping<'_> {
     }
 
     async fn take_away(&self, guard: Guard, why: LossReason) -> HoldEvent {
+        self.begin_to_end();
         self.shut_down().await;
         // However that went, it is lost.
         drop(self.give_back(guard).await);

@@ -70,6 +70,7 @@ impl Lines {
                 self.said = Said::Waiting;
             }
             Status::Waiting => {}
+            Status::Held(held) if held.is_ending => {}
             Status::Held(held) => {
                 let was_at_risk = match self.said {
                     Said::Held { is_at_risk } => {
@@ -123,5 +124,45 @@ impl Lines {
 impl Drop for Lines {
     fn drop(&mut self) {
         self.hold.end_stream();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vorrang_lock::Token;
+
+    use super::*;
+    use crate::api::{HoldRequest, LossReason};
+    use crate::holds::{Asker, Owner};
+
+    /// Somebody else may have it by then.
+    #[tokio::test]
+    async fn of_a_hold_that_is_about_to_end_nobody_is_told_that_it_is_granted() {
+        let by = Asker { is_local: false, process: None };
+        let request = HoldRequest::lock("a");
+        let hold = Arc::new(Hold::new("1".to_owned(), Owner::Loopback, request, by));
+        let held = |is_ending| {
+            let token = Token { view: 1, number: 1 };
+            let held = Held { token, since: 1, deadline: None, is_at_risk: false, is_ending };
+            hold.status.send_replace(Status::Held(held));
+            hold.status.borrow().is_over()
+        };
+        assert!(!held(false));
+        let mut early = Lines::of(Arc::clone(&hold), None);
+        let first = early.next().await.expect("it goes on");
+        assert!(matches!(first[..], [HoldEvent::Granted { .. }]), "{first:?}");
+        assert!(held(true));
+        let mut late = Lines::of(Arc::clone(&hold), None);
+        for lines in [&mut early, &mut late] {
+            let said = timeout(Duration::from_millis(20), lines.next()).await;
+            assert!(said.is_err(), "{said:?}");
+        }
+        let (why, sentence) = (LossReason::NotRenewed, "it is".to_owned());
+        hold.status.send_replace(Status::Over(HoldEvent::Lost { why, sentence }));
+        for mut lines in [early, late] {
+            let last = lines.next().await.expect("the last line");
+            assert!(matches!(last[..], [HoldEvent::Lost { .. }]), "{last:?}");
+            assert_eq!(lines.next().await, None);
+        }
     }
 }

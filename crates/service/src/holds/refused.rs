@@ -21,9 +21,10 @@ impl From<&LockError> for Refused {
     fn from(error: &LockError) -> Self {
         let code = match error {
             LockError::Leaving => Code::Leaving,
-            LockError::Stopped(_) | LockError::Replaced(_) | LockError::NoMajority(_) => {
-                Code::Unavailable
-            }
+            LockError::Stopped(_)
+            | LockError::Replaced(_)
+            | LockError::NoMajority(_)
+            | LockError::Outside(_) => Code::Unavailable,
             LockError::NotAMember(_) => Code::NoSuchMember,
             LockError::Name { .. }
             | LockError::Value { .. }

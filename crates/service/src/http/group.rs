@@ -1,21 +1,24 @@
 //! What can be asked of the group: who holds what, who belongs to it, who leads, what happens.
 
-use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use bytes::Bytes;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::time::timeout;
-use vorrang_lock::Observer;
+use vorrang_lock::{LockError, Observer};
 
 use super::Service;
 use super::answer::{self, Answer, Source};
 use super::connection::Client;
+use super::local_only;
 use crate::api::{
     Code, ElectionEvent, Event, Evicted, HoldState, Locks, Member, MemberState, Members,
 };
-use crate::holds::Refused;
+use crate::holds::{Owner, Refused};
+
+/// How long members may take to agree on what somebody asks of them.
+const AGREED_WITHIN: Duration = Duration::from_secs(5);
 
 /// How often somebody who looks on is told that nothing has happened.
 const ALIVE: Duration = Duration::from_secs(5);
@@ -55,6 +58,7 @@ pub(crate) fn members(service: &Service) -> Members {
             (false, _) => MemberState::Absent,
         },
         voter: it.is_voter,
+        vote_lost: it.has_lost_vote,
         trouble: it.trouble,
     });
     Members {
@@ -125,15 +129,48 @@ impl Source for LookingOn {
 
 /// Has the group go on without a member.
 pub(super) async fn evict(
-    service: &Arc<Service>,
+    service: &Service,
     client: &Client,
     member: &str,
 ) -> Result<Answer, Refused> {
-    if !client.is_local() {
-        let why = "to evict a member works on the Unix socket of a member alone";
-        return Err(Refused::new(Code::LocalOnly, why));
+    let by = local(client, "to evict a member")?;
+    tracing::warn!(member, %by, "a member is to be evicted");
+    agreed(service, service.group.evict(member)).await
+}
+
+/// Lets a member vote.
+pub(super) async fn add(
+    service: &Service,
+    client: &Client,
+    member: &str,
+) -> Result<Answer, Refused> {
+    let by = local(client, "to let a member vote")?;
+    tracing::warn!(member, %by, "a member is to vote");
+    agreed(service, service.group.add_voter(member)).await
+}
+
+/// Who asks, on this machine.
+fn local<'a>(client: &'a Client, what: &str) -> Result<&'a Owner, Refused> {
+    if client.is_local() {
+        return Ok(&client.owner);
     }
-    tracing::warn!(member, by = %client.owner, "a member is to be evicted");
-    service.group.evict(member).await.map_err(|why| Refused::from(&why))?;
-    Ok(answer::done())
+    Err(local_only(what))
+}
+
+/// Waits for the members to agree.
+async fn agreed(
+    service: &Service,
+    change: impl Future<Output = Result<(), LockError>>,
+) -> Result<Answer, Refused> {
+    match timeout(AGREED_WITHIN, change).await {
+        Ok(done) => done.map(|()| answer::done()).map_err(|why| Refused::from(&why)),
+        Err(_) => {
+            let trouble = service.group.members().trouble.map_or_else(String::new, |it| it + "; ");
+            let why = format!(
+                "it is asked for, and the members have not agreed on it within {AGREED_WITHIN:?}: \
+                 {trouble}it is done as soon as they can"
+            );
+            Err(Refused::new(Code::Unavailable, why))
+        }
+    }
 }

@@ -5,6 +5,7 @@ use bytes::Bytes;
 use super::Service;
 use super::answer::{self, Answer, Source};
 use super::connection::Client;
+use super::local_only;
 use crate::api::{Code, HoldProcess, HoldRequest, HoldState, Renewal};
 use crate::holds::{End, Lines, Owner, Refused, Status};
 use crate::process_group::ProcessGroup;
@@ -60,23 +61,19 @@ pub(super) async fn release(
     Ok(answer::done())
 }
 
-fn local_only(what: &str) -> Refused {
-    Refused::new(Code::LocalOnly, format!("{what} works on the Unix socket of the member alone"))
-}
-
 pub(super) fn renew(service: &Service, client: &Client, id: &str) -> Result<Answer, Refused> {
     let hold = service.holds.find_own(id, &client.owner)?;
     let within = service.holds.renew_within();
+    let over = || Err(Refused::new(Code::HoldOver, format!("hold '{id}' is over")));
     let (state, left) = match &*hold.status().borrow() {
+        status if status.is_over() => return over(),
         Status::Waiting => (HoldState::Waiting, None),
         Status::Held(now) => {
             // Without leases it is the client's silence alone that ends it.
             let left = now.left().map_or(within, |left| left.min(within));
             (now.state(), Some(left.as_millis() as u64))
         }
-        Status::Over(_) => {
-            return Err(Refused::new(Code::HoldOver, format!("hold '{id}' is over")));
-        }
+        Status::Over(_) => return over(),
     };
     hold.renew();
     Ok(answer::json(&Renewal { state, left_ms: left, within_ms: within.as_millis() as u64 }))
@@ -95,7 +92,7 @@ pub(super) fn process(
     let group = process.pgid.map(|it| ProcessGroup::of(it, user)).transpose();
     hold.set_process(group.map_err(|why| Refused::new(Code::BadRequest, why))?);
     // If it was over before, nobody ends the process but its client, which is told so.
-    if let Status::Over(_) = &*hold.status().borrow() {
+    if hold.status().borrow().is_over() {
         return Err(Refused::new(Code::HoldOver, format!("hold '{id}' is over")));
     }
     Ok(answer::done())

@@ -125,6 +125,7 @@ async fn answer(
         Endpoint::Locks => Ok(group::locks(service, is_set("local")).await),
         Endpoint::Members => Ok(answer::json(&group::members(service))),
         Endpoint::Evict => group::evict(service, client, &parameter).await,
+        Endpoint::AddVoter => group::add(service, client, &parameter).await,
         Endpoint::Election => group::observe(service, &parameter).await,
         Endpoint::Events => Ok(group::events(service)),
         Endpoint::Metrics => Ok(operation::metrics(service)),
@@ -132,6 +133,10 @@ async fn answer(
         Endpoint::IsReady => operation::is_ready(service),
         Endpoint::OpenApi => Ok(operation::open_api()),
     }
+}
+
+fn local_only(what: &str) -> Refused {
+    Refused::new(Code::LocalOnly, format!("{what} works on the Unix socket of the member alone"))
 }
 
 /// A request that says no version means the present one.

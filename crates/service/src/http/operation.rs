@@ -206,6 +206,7 @@ mod tests {
                 http: some(),
                 state: MemberState::Suspected,
                 voter: true,
+                vote_lost: true,
                 trouble: some(),
             }],
         }

@@ -15,6 +15,7 @@ pub(super) enum Endpoint {
     Locks,
     Members,
     Evict,
+    AddVoter,
     Election,
     Events,
     Metrics,
@@ -34,7 +35,7 @@ const fn route(method: Method, path: &'static str, endpoint: Endpoint) -> Route 
     Route { method, path, endpoint }
 }
 
-pub(super) const ROUTES: [Route; 15] = [
+pub(super) const ROUTES: [Route; 16] = [
     route(Method::GET, "/", Endpoint::Page),
     route(Method::PUT, "/v1/holds/{id}", Endpoint::BeginHold),
     route(Method::GET, "/v1/holds/{id}", Endpoint::ShowHold),
@@ -44,6 +45,7 @@ pub(super) const ROUTES: [Route; 15] = [
     route(Method::GET, "/v1/locks", Endpoint::Locks),
     route(Method::GET, "/v1/members", Endpoint::Members),
     route(Method::POST, "/v1/members/{name}/evict", Endpoint::Evict),
+    route(Method::POST, "/v1/members/{name}/add", Endpoint::AddVoter),
     route(Method::GET, "/v1/elections/{name}", Endpoint::Election),
     route(Method::GET, "/v1/events", Endpoint::Events),
     route(Method::GET, "/v1/openapi.json", Endpoint::OpenApi),

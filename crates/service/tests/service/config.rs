@@ -1,8 +1,12 @@
 //! What the daemon is told, and what it says when it is told nonsense.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use vorrang_lock::{Config, Key};
 use vorrang_testkit::Folder;
 
-use crate::support::{run, stderr, stdout, vorrang};
+use crate::support::{Daemon, run, stderr, stdout, vorrang};
 
 /// Every default that `serve --show-config` prints is what the documentation says.
 #[test]
@@ -35,6 +39,75 @@ fn defaults_suit_a_real_network() {
         let wanted = format!("{line}  # default");
         assert!(text.lines().any(|it| it == wanted), "{wanted}\n{text}");
     }
+}
+
+/// The tables of the page on operation: each key that has a default is in one, with that.
+#[test]
+fn the_page_on_operation_has_every_default() {
+    let page = page_on_operation();
+    let section = section(&page, "## Defaults");
+    let tables: Vec<&str> = section.split("\n\n").filter(|it| it.starts_with("| key |")).collect();
+    assert_eq!(tables.len(), 2, "{section}");
+    let usual = Config::default();
+    let mut documented = BTreeSet::from(["name"]);
+    for (table, must_agree) in tables.into_iter().zip([true, false]) {
+        for row in table.lines().skip(2) {
+            let cells: Vec<&str> = row.split('|').map(str::trim).collect();
+            let [names, values] = [cells[1], cells[2]].map(|it| it.split(", "));
+            assert_eq!(names.clone().count(), values.clone().count(), "{row}");
+            for (name, value) in names.zip(values) {
+                let name = name.trim_matches('`');
+                let key = Config::KEYS.iter().find(|it| it.name == name);
+                let key = key.unwrap_or_else(|| panic!("there is no key {name}"));
+                let shown = key.show(&usual).unwrap_or_else(|| "off".to_owned());
+                assert_eq!(in_words(value), shown, "{name}");
+                // That of the algorithm is compared by itself.
+                let agrees = key.is_agreed() || name == "algorithm";
+                assert_eq!(agrees, must_agree, "{name} is in the wrong table");
+                documented.insert(key.name);
+            }
+        }
+    }
+    let has_default = |key: &&Key| key.show(&usual).is_some();
+    let all: BTreeSet<&str> = Config::KEYS.iter().filter(has_default).map(|it| it.name).collect();
+    let missing: Vec<_> = all.difference(&documented).collect();
+    assert!(missing.is_empty(), "not on the page: {missing:?}");
+}
+
+/// As it is written in a configuration what people write as `1 min`, `0 ‰` and `16,384`.
+fn in_words(value: &str) -> String {
+    let value = value.trim_matches('`').trim_end_matches('‰').replace(" min", "m");
+    value.replace([' ', ','], "")
+}
+
+fn page_on_operation() -> String {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("a workspace");
+    std::fs::read_to_string(root.join("docs/operations.md")).expect("there is one")
+}
+
+fn section<'p>(page: &'p str, title: &str) -> &'p str {
+    let (_, rest) = page.split_once(title).expect("there is such a section");
+    rest.split("\n## ").next().expect("there is a part").trim()
+}
+
+/// The table of metrics: those that a daemon may have, and no others.
+#[test]
+fn the_page_on_operation_has_every_metric() {
+    let page = page_on_operation();
+    let rows = section(&page, "## What each metric means").lines().filter(|it| it.starts_with('|'));
+    let first = rows.filter_map(|row| row.split('|').nth(1)).skip(2);
+    let documented: BTreeSet<&str> =
+        first.flat_map(|cell| cell.split(", ")).map(|it| it.trim().trim_matches('`')).collect();
+    let folder = Folder::new("families");
+    let daemon = Daemon::start(&folder, "s", &[]);
+    let mut hold = daemon.hold("1", r#"{"kind":"lock","name":"a"}"#);
+    hold.granted();
+    let text = daemon.get("/metrics").body;
+    let families = text.lines().filter_map(|it| it.strip_prefix("# TYPE ")?.split(' ').next());
+    // One without keys has no certificate.
+    let mut served: BTreeSet<&str> = families.collect();
+    served.insert("vorrang_certificate_expiry_seconds");
+    assert_eq!(documented, served);
 }
 
 #[test]

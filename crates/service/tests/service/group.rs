@@ -220,6 +220,93 @@ fn a_member_whose_storage_fails_ends_and_the_others_go_on() {
     b.hold("2", LOCK).granted();
 }
 
+/// A file system of its own that is too small, as nobody but this daemon sees it.
+#[test]
+fn a_member_whose_disk_is_full_ends_and_the_others_go_on() {
+    let may_mount = std::process::Command::new("unshare").args(["-m", "true"]).output();
+    if !may_mount.is_ok_and(|it| it.status.success()) {
+        return eprintln!("skipped: nobody may mount a file system here");
+    }
+    let folder = Folder::new("full");
+    let three = Three::new(&folder, "margin = '3s'\n");
+    let data = |name: &str| folder.path(&format!("data-{name}"));
+    let small = data("a");
+    std::fs::create_dir_all(&small).expect("it can be made");
+    let config = three.file().to_str().expect("UTF-8");
+    let options = ["--config", config, "--name", "a", "--data", &small];
+    let mut a = Daemon::spawn(&folder, "a", &options, |command| {
+        let mount = "mount -t tmpfs -o size=64k none \"$0\" && exec \"$@\"";
+        let mut inside = std::process::Command::new("unshare");
+        inside.args(["-m", "sh", "-c", mount, &small]);
+        inside.arg(command.get_program()).args(command.get_args());
+        for (name, _) in command.get_envs().filter(|it| it.1.is_none()) {
+            inside.env_remove(name);
+        }
+        *command = inside;
+    });
+    let [b, c] = ["b", "c"].map(|name| three.member(&folder, name, &["--data", &data(name)]));
+    for daemon in [&a, &b, &c] {
+        daemon.wait_until_it_answers();
+        wait_for("all are there", || {
+            ["a", "b", "c"].iter().all(|it| state_of(daemon, it) == "member").then_some(())
+        });
+    }
+    let mut held = a.hold("1", LOCK);
+    held.granted();
+    // Its own files are seen so from here.
+    let fill = format!("/proc/{}/root{small}/fill", a.id());
+    let full = std::fs::write(&fill, vec![0; 1 << 20]).unwrap_err();
+    assert_eq!(full.kind(), std::io::ErrorKind::StorageFull, "{full}");
+    // The next view is to be written down.
+    c.signal(Signal::KILL);
+    assert_eq!(a.ends().code(), Some(74));
+    let log = a.log();
+    assert!(log.contains("No space left on device"), "{log}");
+    drop(c);
+    let c = three.member(&folder, "c", &["--data", &data("c")]);
+    c.wait_until_it_answers();
+    b.hold("2", LOCK).granted();
+}
+
+/// As for an upgrade.
+#[test]
+fn members_are_restarted_one_after_the_other_and_clients_of_the_others_notice_nothing() {
+    let folder = Folder::new("rolling");
+    let three = Three::new(&folder, "margin = '3s'\nlease = '3s'\n");
+    let mut daemons = three.start(&folder);
+    for (place, name) in ["a", "b", "c"].into_iter().enumerate() {
+        let others: Vec<usize> = (0..3).filter(|it| *it != place).collect();
+        let body = |at: usize| format!(r#"{{"kind":"lock","name":"of-{at}"}}"#);
+        let mut holds: Vec<_> =
+            others.iter().map(|&at| daemons[at].hold(&format!("{name}-{at}"), &body(at))).collect();
+        let tokens: Vec<String> = holds.iter_mut().map(crate::support::Lines::granted).collect();
+        daemons[place].signal(Signal::TERM);
+        assert_eq!(daemons[place].ends().code(), Some(0));
+        wait_for("it is out", || {
+            (state_of(&daemons[others[0]], name) == "absent").then_some(())
+        });
+        // Who asks meanwhile is served.
+        daemons[others[1]].hold(&format!("{name}-meanwhile"), LOCK).granted();
+        daemons[place] = three.member(&folder, name, &[]);
+        daemons[place].wait_until_it_answers();
+        for daemon in &daemons {
+            wait_for("it is in again", || (state_of(daemon, name) == "member").then_some(()));
+        }
+        for (at, token) in others.iter().zip(&tokens) {
+            let shown = daemons[*at].get(&format!("/v1/holds/{name}-{at}")).json();
+            let wanted = (&Value::from("held"), &Value::from(token.as_str()));
+            assert_eq!((&shown["state"], &shown["token"]), wanted, "{shown}");
+        }
+        // No line but that it goes on.
+        for hold in &mut holds {
+            for _ in 0..3 {
+                let line = hold.next_line().expect("it goes on");
+                assert!(line.contains("\"alive\""), "{line}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_address_of_a_member_that_is_taken_is_named() {
     let folder = Folder::new("taken");

@@ -205,8 +205,8 @@ fn who_asks_and_does_not_listen_holds_up_nobody() {
 }
 
 #[test]
-fn two_thousand_wait_for_one_lock_and_are_served_in_their_order() {
-    const WAITERS: usize = 2000;
+fn ten_thousand_wait_for_one_lock_and_are_served_in_their_order() {
+    const WAITERS: usize = 10_000;
     let folder = Folder::new("many");
     let daemon = Daemon::start(&folder, "s", &[]);
     allow_many_files();
@@ -301,4 +301,29 @@ fn one_connection_too_many_is_told_so() {
         (answer.status == 200).then_some(())
     });
     goes_on(&daemon, "9");
+}
+
+/// What a daemon keeps of holds that are over has a bound, and so have the names that it knows.
+#[test]
+fn what_was_used_once_is_forgotten() {
+    const USED: usize = 1500;
+    let folder = Folder::new("once");
+    let daemon = Daemon::start(&folder, "s", &["--idle-names", "100"]);
+    daemon.wait_until_it_is_ready();
+    let view = daemon.metric("vorrang_view").expect("there is one");
+    let mut asking = daemon.connect();
+    for number in 0..USED {
+        let body = format!(r#"{{"kind":"lock","name":"used-{number}"}}"#);
+        let mut hold = daemon.hold(&format!("h{number}"), &body);
+        hold.granted();
+        let path = format!("/v1/holds/h{number}");
+        assert_eq!(asking.ask("DELETE", &path, "").expect("an answer").status, 204);
+    }
+    let status = |number: usize| daemon.get(&format!("/v1/holds/h{number}")).status;
+    assert_eq!((status(0), status(USED - 1024 - 1)), (404, 404));
+    assert_eq!((status(USED - 1024), status(USED - 1)), (200, 200));
+    let views = daemon.metric("vorrang_view").expect("there is one") - view;
+    assert!((7.0..=20.0).contains(&views), "{views}");
+    // An id that was forgotten is as good as new.
+    daemon.hold("h0", LOCK).granted();
 }

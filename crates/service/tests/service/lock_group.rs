@@ -371,15 +371,23 @@ fn who_holds_what_is_shown_on_screens_of_any_width() {
     }
 }
 
+/// `vorrang lock` cannot end its command then: the daemon does.
 #[test]
-fn a_member_that_is_unknown_or_answers_cannot_be_evicted() {
-    let folder = Folder::new("unknown");
-    let daemon = Daemon::start(&folder, "s", &[]);
+fn the_holder_stands_still_and_has_held_for_as_long_as_it_may() {
+    let folder = Folder::new("held-for-long");
+    let daemon = Daemon::start(&folder, "s", &["--max-hold", "3s", "--grace", "600ms"]);
     daemon.wait_until_it_is_ready();
-    let (code, _, err) = run(&mut at(&daemon, &["members", "--evict", "nobody"]));
-    assert!(code == 64 && err.contains("'nobody'"), "{code} {err}");
-    let (code, _, err) = run(&mut at(&daemon, &["members", "--evict", "a"]));
-    assert!(code == 64 && err.contains("stop it where it runs"), "{code} {err}");
+    let script = format!("trap '' TERM; echo $$ > {}; sleep 600; sleep 600", folder.path("group"));
+    let holder = Running::start(&mut at(&daemon, &["lock", "x", "--", "sh", "-c", &script]));
+    let group = lines_of(&folder.file("group")).remove(0).parse().expect("a number");
+    holder.signal(Signal::STOP);
+    let (code, out, err) = run(&mut at(&daemon, &["lock", "x", "--", "echo", "next"]));
+    assert_eq!((code, out.as_str()), (0, "next\n"), "{err}");
+    assert!(!is_alive(group));
+    let log = daemon.log();
+    assert!(log.contains("a hold was lost: it was held for 3s"), "{log}");
+    holder.signal(Signal::CONT);
+    assert_eq!(holder.code().0, 75);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use rustix::process::Signal;
 use serde_json::json;
 
 use super::programs::scripted_daemon::ScriptedDaemon;
-use super::programs::terminal::Terminal;
+use super::programs::terminal;
 use super::programs::{Folder, Running, lines_of, process, vorrang, wait_for};
 
 #[test]
@@ -104,7 +104,7 @@ fn whoever_waits_is_ended_by_a_signal_and_waits_no_more() {
 #[test]
 fn the_command_has_the_terminal_and_its_keys() {
     let daemon = ScriptedDaemon::start();
-    let mut terminal = Terminal::start();
+    let mut terminal = terminal::shell();
     let socket = daemon.socket();
     let lock = |command: &str| format!("\"$PROGRAM\" lock --socket {socket} x -- {command}\n");
 
@@ -155,7 +155,7 @@ fn the_command_has_the_terminal_and_its_keys() {
 #[test]
 fn a_job_in_the_background_leaves_the_terminal_to_others() {
     let daemon = ScriptedDaemon::start();
-    let mut terminal = Terminal::start();
+    let mut terminal = terminal::shell();
     let socket = daemon.socket();
     terminal.types(&format!("\"$PROGRAM\" lock --socket {socket} x -- sleep 600 &\n"));
     daemon.grants();
@@ -176,7 +176,7 @@ fn a_job_in_the_background_leaves_the_terminal_to_others() {
 fn a_script_stops_as_a_whole() {
     let daemon = ScriptedDaemon::start();
     let folder = Folder::new("script");
-    let mut terminal = Terminal::start();
+    let mut terminal = terminal::shell();
     let script = folder.path("script");
     let text = format!(
         "\"$PROGRAM\" lock --socket {} x -- sed -u s/^/got-/\necho over\n",
@@ -199,7 +199,7 @@ fn a_script_stops_as_a_whole() {
 #[test]
 fn another_one_in_a_pipeline_has_the_terminal_until_the_command_wants_it() {
     let daemon = ScriptedDaemon::start();
-    let mut terminal = Terminal::start();
+    let mut terminal = terminal::shell();
     let socket = daemon.socket();
     let pipeline = "sh -c 'cat; read key < /dev/tty; echo \"pager [$key]\" > /dev/tty'";
     let lock = |command: &str| format!("\"$PROGRAM\" lock --socket {socket} x -- {command}\n");

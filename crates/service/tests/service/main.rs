@@ -11,6 +11,7 @@ mod lock_command;
 mod lock_ends;
 mod lock_group;
 mod lock_signals;
+mod membership;
 mod operation;
 mod page;
 mod processes;

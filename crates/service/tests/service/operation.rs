@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use serde_json::Value;
 use vorrang_testkit::Folder;
 
-use crate::support::{Daemon, PATIENCE, wait_for};
+use crate::support::{Daemon, PATIENCE, run, stderr, stdout, vorrang, wait_for};
 
 #[test]
 fn metrics_say_how_it_is() {
@@ -138,4 +138,16 @@ fn the_unit_file_is_one() {
         }
         Err(why) => eprintln!("skipped: there is no systemd-analyze here to verify it ({why})"),
     }
+    // What it starts is a command line of this program, and sockets are where it says.
+    let start = text.lines().find_map(|it| it.strip_prefix("ExecStart=")).expect("it starts one");
+    let config = folder.path("vorrang.toml");
+    std::fs::write(&config, "socket-mode = '0660'\n").expect("it can be written");
+    let start = start.replace("/etc/vorrang/vorrang.toml", &config);
+    let words: Vec<&str> = start.split(' ').collect();
+    assert_eq!(words[0], "/usr/bin/vorrang-service");
+    let output = run(vorrang(&words[1..]).arg("--show-config"));
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let shown = stdout(&output);
+    assert!(shown.contains("socket = \"/run/vorrang/vorrang.sock\"  # --socket"), "{shown}");
+    assert!(shown.contains("socket-mode = \"0660\""), "{shown}");
 }

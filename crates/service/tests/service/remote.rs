@@ -81,6 +81,7 @@ fn only_its_creator_ends_a_hold() {
         ("DELETE", "/v1/holds/local?force=true"),
         ("POST", "/v1/holds/local/process"),
         ("POST", "/v1/members/a/evict"),
+        ("POST", "/v1/members/a/add"),
     ] {
         let answer = far.ask(method, path, r#"{"pgid":77}"#).expect("an answer");
         assert_eq!((answer.status, answer.code().as_str()), (403, "local-only"), "{path}");

@@ -88,4 +88,11 @@ fn two_daemons_with_one_data_directory_are_one_too_many() {
     assert!(why.contains("data") && why.contains("another process"), "{why}");
     assert!(!folder.file("two.sock").exists());
     first.hold("1", r#"{"kind":"lock","name":"a"}"#).granted();
+    drop(first);
+    // It is that of a member of this group.
+    let mut other = vorrang(&["serve", "--group", "other", "--data", &data, "--socket"]);
+    let output = run(other.arg(folder.file("two.sock")));
+    let why = stderr(&output);
+    assert_eq!(output.status.code(), Some(74), "{why}");
+    assert!(why.contains("belongs to the group 'default', and this node has the group 'other'"));
 }

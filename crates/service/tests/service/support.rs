@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
-use vorrang_testkit::Folder;
+use vorrang_testkit::{Folder, addresses};
 
 /// As long as anything may take on a machine with much else to do.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -383,11 +383,9 @@ impl Lines {
     }
 }
 
-/// Ports that nobody has.
+/// Addresses that nobody has.
 pub(crate) fn ports<const N: usize>() -> [String; N] {
-    let listeners: Vec<TcpListener> =
-        (0..N).map(|_| TcpListener::bind("127.0.0.1:0").expect("a port")).collect();
-    std::array::from_fn(|place| listeners[place].local_addr().expect("an address").to_string())
+    addresses(N).try_into().expect("so many")
 }
 
 /// Three members with their HTTP interfaces, as options.

@@ -200,3 +200,55 @@ fn lists_are_gathered_over_tls() {
     assert_eq!(locks["unreached"], serde_json::json!([]), "{locks}");
     assert_eq!(locks["holds"][0]["member"], "b");
 }
+
+/// Who may join stands in the configuration, which is read again on a hang-up; so do those who are
+/// not in it any more stay out.
+#[test]
+fn who_may_join_is_read_again_on_a_hang_up() {
+    let folder = Folder::new("newcomers");
+    issue(&folder.file(""), &[Holder::member("a"), Holder::member("d")]);
+    let [a, d] = ports();
+    let write = |name: &str, more: &str, newcomers: &str| {
+        let text = format!(
+            "name = '{name}'\nmargin = '3s'\n{more}\n[[member]]\nname = 'a'\naddress = '{a}'\n\
+             [tls]\nauthority = 'ca.pem'\ncertificate = '{name}.pem'\nkey = '{name}.key'\n\
+             newcomers = [{newcomers}]\n"
+        );
+        std::fs::write(folder.file(&format!("{name}.toml")), text).expect("it can be written");
+    };
+    let start = |name: &str| {
+        let config = folder.path(&format!("{name}.toml"));
+        Daemon::spawn(&folder, name, &["--config", &config], |_| ())
+    };
+    write("a", "", "");
+    write("d", &format!("address = '{d}'\njoin = ['{a}']"), "");
+    let first = start("a");
+    first.wait_until_it_answers();
+    let mut refused = start("d");
+    assert_eq!(refused.ends().code(), Some(69), "{}", refused.log());
+    let why = "does not accept our certificate, that of member d";
+    assert!(refused.log().contains(why), "{}", refused.log());
+
+    write("a", "max-hold = '7s'", &format!("'d={d}'"));
+    first.signal(Signal::HUP);
+    wait_for("it is said", || first.log().contains("these may join: [d]").then_some(()));
+    // All else waits for a new start, which is said.
+    assert!(first.log().contains("until other values count of max-hold"), "{}", first.log());
+    let joined = start("d");
+    joined.wait_until_it_answers();
+    let is_in = |daemon: &Daemon| {
+        let members = daemon.get("/v1/members").json();
+        let list = members["members"].as_array()?.clone();
+        // It is known by the name in its certificate.
+        list.iter().find(|it| it["name"] == "d" && it["state"] == "member").map(|_| ())
+    };
+    wait_for("both know", || is_in(&first).and(is_in(&joined)));
+    joined.hold("1", r#"{"kind":"lock","name":"x"}"#).granted();
+
+    std::fs::write(folder.file("a.toml"), "lease = 'soon'").expect("it can be written");
+    first.signal(Signal::HUP);
+    wait_for("it is said", || {
+        first.log().contains("the configuration stays as it was").then_some(())
+    });
+    assert_eq!(is_in(&first), Some(()));
+}

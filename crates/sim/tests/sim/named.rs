@@ -148,7 +148,11 @@ impl Workload<Command, Notice> for Users {
                 self.has.remove(&(at, *client));
                 self.want(at, *client, orders);
             }
-            Notice::AtRisk | Notice::Safe | Notice::Leader { .. } | Notice::View { .. } => {}
+            Notice::AtRisk
+            | Notice::Safe
+            | Notice::Leader { .. }
+            | Notice::View { .. }
+            | Notice::Removed { .. } => {}
         }
     }
     fn on_crash(&mut self, at: NodeId, _: &mut WorkloadEffects<'_, Command>) {
@@ -179,7 +183,11 @@ impl Meter<Command, Notice> for Grants {
             Notice::Granted { key, .. } => *self.of.entry(key.kind).or_default() += 1,
             Notice::Lost { .. } => self.lost += 1,
             Notice::AtRisk => self.at_risk += 1,
-            Notice::Refused { .. } | Notice::Safe | Notice::Leader { .. } | Notice::View { .. } => {
+            Notice::Refused { .. }
+            | Notice::Safe
+            | Notice::Leader { .. }
+            | Notice::View { .. }
+            | Notice::Removed { .. } => {
             }
         }
     }

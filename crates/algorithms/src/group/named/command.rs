@@ -133,6 +133,11 @@ pub enum Notice {
         /// This one included.
         members: u32,
     },
+    /// The member belongs to the group no more, as somebody has [asked](Command::Evict).
+    Removed {
+        /// Since this view.
+        view: u64,
+    },
 }
 
 /// Why a client has lost what it had.
@@ -141,6 +146,8 @@ pub enum Notice {
 pub enum Loss {
     /// The group has gone on without this member.
     Evicted,
+    /// The same, and somebody has [asked](Command::Evict) it to.
+    Removed,
     /// The member could not prove for as long as a lease lasts that it belongs to the group.
     LeaseOver,
 }
@@ -227,6 +234,7 @@ impl fmt::Display for Notice {
                 write!(f, "{} leads {name} with token {}", lead.value, lead.token)
             }
             Self::View { number, members } => write!(f, "view {number} of {members} members"),
+            Self::Removed { view } => write!(f, "evicted as was asked for, by view {view}"),
         }
     }
 }
@@ -235,6 +243,7 @@ impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Evicted => "the group has gone on without this member",
+            Self::Removed => "the group has gone on without this member, as was asked for",
             Self::LeaseOver => "the member could not renew its lease",
         })
     }

@@ -256,6 +256,7 @@ impl<P: Exclusive> Inner for Table<P> {
     fn lose<E: Effects<NamedLocks<P>>>(&mut self, why: Ended, hands: &mut Hands<'_, Self, E>) {
         let why = match why {
             Ended::Out => Loss::Evicted,
+            Ended::Removed => Loss::Removed,
             Ended::LeaseOver => Loss::LeaseOver,
         };
         self.lose_all(why, hands);
@@ -275,6 +276,10 @@ impl<P: Exclusive> Inner for Table<P> {
 
     fn of_view(number: u64, members: u32) -> Notice {
         Notice::View { number, members }
+    }
+
+    fn of_removal(view: u64) -> Option<Notice> {
+        Some(Notice::Removed { view })
     }
 
     fn state(&self) -> NodeState {

@@ -230,7 +230,11 @@ impl Monitor for NamedLocked {
                 }
                 Ok(())
             }
-            Notice::AtRisk | Notice::Safe | Notice::Leader { .. } | Notice::View { .. } => Ok(()),
+            Notice::AtRisk
+            | Notice::Safe
+            | Notice::Leader { .. }
+            | Notice::View { .. }
+            | Notice::Removed { .. } => Ok(()),
         }
     }
 

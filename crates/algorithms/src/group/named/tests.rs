@@ -393,7 +393,7 @@ fn members_and_voters_change_when_any_member_is_told_to() {
     // Node 1 is up, so it comes back, without its vote and without what its client had.
     ask(&mut stage, 2, Command::Evict(NodeId(1)));
     assert_eq!(voters(&stage), [2]);
-    let lost = |it: &(u32, Notice)| matches!(it, (1, Notice::Lost { why: Loss::Evicted, .. }));
+    let lost = |it: &(u32, Notice)| matches!(it, (1, Notice::Lost { why: Loss::Removed, .. }));
     assert!(stage.told.iter().any(lost), "{:?}", stage.told);
     for command in [Command::Evict(NodeId(2)), Command::RemoveVoter(NodeId(2))] {
         assert_eq!(stage.ask(0, command), Err(ONLY_VOTER));

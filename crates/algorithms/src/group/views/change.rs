@@ -312,6 +312,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
                 fx.notify(Told::Deliver(entry.clone()));
             }
         }
+        let is_asked_for = self.is_to_be_evicted();
         self.last = install;
         self.claims.settle();
         self.settle_changes(is_in);
@@ -324,7 +325,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             decision.on_command(Decide::Settled(id - 1), lift).expect("anything may be settled");
         });
         if was_in && !went_on {
-            fx.notify(Told::Out);
+            fx.notify(Told::Out { is_asked_for });
         }
         if is_in {
             self.inside = Some(Inside::new());

@@ -228,7 +228,7 @@ mod tests {
                     let block = |node: &mut Node, fx: &mut _| node.on_command(ok, fx).unwrap();
                     happens(node, flight, Box::new(block));
                 }
-                Effect::Notify(Told::Deliver(_) | Told::Installed { .. } | Told::Out) => {}
+                Effect::Notify(Told::Deliver(_) | Told::Installed { .. } | Told::Out { .. }) => {}
                 Effect::SetTimer { timer, .. } | Effect::CancelTimer(timer) => match timer {},
             }
         }

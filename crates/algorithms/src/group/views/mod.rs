@@ -200,7 +200,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         } else {
             // Nodes that have received its request to join must not admit it any more.
             self.incarnation += 1;
-            fx.notify(Told::Out);
+            fx.notify(Told::Out { is_asked_for: false });
             self.announce(fx);
         }
         Ok(())

@@ -250,6 +250,11 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         if self.heard().any(goes_on) { evicted } else { NodeSet::EMPTY }
     }
 
+    /// Whether somebody has asked for the next view to be without this member.
+    pub(super) fn is_to_be_evicted(&self) -> bool {
+        self.voting.asked.contains(&Change::Evict(self.itself()))
+    }
+
     /// The voters of the view before and of this one that are members of neither.
     pub(super) fn voters_outside(&self, next: &Install<B, I>) -> NodeSet {
         let voters = self.last.voters.iter().chain(&next.voters).map(|it| it.node);

@@ -109,7 +109,8 @@ fn play(session: &[Step<'_>], folder: &Folder) -> Result<(), (usize, String)> {
         };
         wait(&nodes, &mut printed)?;
         if text.starts_with("vorrang ") {
-            let is_group = text.contains("--on-views") || text.contains("--member ");
+            let of_groups = ["--on-views", "--member ", "--join "];
+            let is_group = of_groups.iter().any(|it| text.contains(it));
             let patient = if is_group { PATIENT } else { "" };
             let mut command = shell(&format!("exec {} {patient}", elsewhere(text)));
             command.current_dir(folder);

@@ -1,13 +1,13 @@
 //! Nodes that are real processes, driven over standard input as by hand.
 
 use std::io::{BufRead as _, BufReader, Read, Write as _};
-use std::net::TcpListener;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Instant;
 
 use serde_json::Value;
+pub(crate) use vorrang_testkit::addresses;
 
 use super::{PATIENCE, vorrang};
 
@@ -167,13 +167,6 @@ pub(crate) fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
         }
     });
     receiver
-}
-
-/// Addresses that are free at this moment.
-pub(crate) fn addresses(count: usize) -> Vec<String> {
-    let bound: Vec<TcpListener> =
-        (0..count).map(|_| TcpListener::bind("127.0.0.1:0").expect("a free port")).collect();
-    bound.iter().map(|it| it.local_addr().expect("an address").to_string()).collect()
 }
 
 /// A node for each list of options; all listen. Where a port was taken meanwhile: once more.

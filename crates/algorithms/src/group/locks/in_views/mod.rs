@@ -49,6 +49,8 @@ pub struct OfMember {
 pub enum Ended {
     /// The group has gone on without this member.
     Out,
+    /// The same, and somebody has asked it to.
+    Removed,
     /// It could not prove that it belongs to the view for as long as a lease lasts.
     LeaseOver,
 }
@@ -125,6 +127,12 @@ pub trait Inner: Clone + Eq + Hash + Debug + Send + Sync + 'static {
 
     /// How applications are told of a view of so many members.
     fn of_view(number: u64, members: u32) -> Self::Notice;
+
+    /// How applications are told that the group was asked to go on without this member, and has,
+    /// with this view; if they are.
+    fn of_removal(_view: u64) -> Option<Self::Notice> {
+        None
+    }
 
     /// Its state, as it is shown.
     fn state(&self) -> NodeState;
@@ -255,14 +263,24 @@ impl<A: Inner> InViews<A> {
                     }
                     Told::Deliver(entry) => match entry.payload {},
                     Told::Installed { install, .. } => self.begin(&install, fx),
-                    Told::Out => {
-                        self.stop();
-                        self.within(fx, |inner, hands| inner.lose(Ended::Out, hands));
-                    }
+                    Told::Out { is_asked_for } => self.be_out(is_asked_for, fx),
                 }
             }
         }
         done
+    }
+
+    /// This member is out of the group.
+    fn be_out(&mut self, is_asked_for: bool, fx: &mut impl Effects<Self>) {
+        self.stop();
+        let why = if is_asked_for { Ended::Removed } else { Ended::Out };
+        if is_asked_for
+            && self.tells_views
+            && let Some(notice) = A::of_removal(self.view())
+        {
+            fx.notify(notice);
+        }
+        self.within(fx, |inner, hands| inner.lose(why, hands));
     }
 
     fn stop(&mut self) -> A::Report {
