@@ -160,6 +160,7 @@ impl Listed for Mutex {
 
         let card = &total_order::CARD;
         into.algorithm(card, total_order::recipe());
+        into.remembering(remembering(total_order::stamped()));
         into.flaw(card, "fifo-order", total_order::unchecked());
         into.flaw(card, "causal-order", total_order::unchecked());
         into.flaw(card, "unordered-links", total_order::recipe().with(&total_order_flaws::AsItIs));
@@ -212,6 +213,7 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     let card = &maekawa_fallback::CARD;
     let correct = maekawa_fallback::recipe;
     into.algorithm(card, correct().guarded(maekawa_fallback::INVARIANTS));
+    into.remembering(remembering(correct()));
     into.flaw(card, "dead-members-dropped", correct().with(&DeadMembersDropped));
     into.flaw(card, "arbiter-forgets", correct().with(&ArbiterForgets));
     into.flaw(card, "waits-for-the-dead", correct().with(&WaitsForTheDead));
@@ -219,6 +221,7 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
 
     let card = &sanders::CARD;
     into.algorithm(card, sanders::recipe().guarded(sanders::INVARIANTS));
+    into.remembering(remembering(sanders::recipe()));
     into.flaw(card, "no-way-back", sanders::recipe().with(&NoWayBack));
     into.flaw(card, "nobody-in-common", sanders::unchecked());
     into.flaw(card, "informs-not-itself", sanders::unchecked());
@@ -226,6 +229,7 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     let card = &cao_singhal::CARD;
     let correct = cao_singhal::recipe;
     into.algorithm(card, correct().guarded(cao_singhal::INVARIANTS));
+    into.remembering(remembering(correct()));
     into.flaw(card, "early-release-dropped", correct().with(&EarlyReleaseDropped));
     into.flaw(card, "early-inquire-dropped", correct().with(&EarlyInquireDropped));
     into.flaw(card, "no-epochs", correct().with(&NoEpochs));
@@ -234,6 +238,7 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     let card = &cao_singhal_fallback::CARD;
     let correct = cao_singhal_fallback::recipe;
     into.algorithm(card, correct().guarded(cao_singhal_fallback::INVARIANTS));
+    into.remembering(remembering(correct()));
     into.flaw(card, "dead-members-dropped", correct().with(&handed_on::DeadMembersDropped));
     into.flaw(card, "arbiter-forgets", correct().with(&handed_on::ArbiterForgets));
     into.flaw(card, "waits-for-the-dead", correct().with(&handed_on::WaitsForTheDead));
@@ -243,6 +248,7 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     let card = &majority_votes::CARD;
     let correct = || of_group(MajorityVotes::new);
     into.algorithm(card, correct().guarded(lemmas::majority_votes::INVARIANTS));
+    into.remembering(remembering(correct()));
     into.flaw(card, "votes-for-all", correct().with(&VotesForAll));
     into.flaw(card, "amnesia", correct().with(&Amnesia));
     into.flaw(card, "answered-before-voted", correct().with(&AnsweredBeforeVoted));
@@ -251,6 +257,7 @@ fn register_quorums(into: &mut impl Register<Mutex>) {
     let card = &majority_votes_timely::CARD;
     let correct = || of_setup(MajorityVotesTimely::of);
     into.algorithm(card, correct());
+    into.remembering(remembering(correct()));
     into.flaw(card, "withdrawn-unasked", correct().with(&WithdrawnUnasked));
     into.flaw(card, "never-withdrawn", correct().with(&NeverWithdrawn));
     into.flaw(card, "inside-and-silent", correct().with(&InsideAndSilent));
@@ -262,6 +269,7 @@ fn register_survivors(into: &mut impl Register<Mutex>) {
     let card = &ricart_agrawala_probing::CARD;
     let correct = || of_setup(RicartAgrawalaProbing::of);
     into.algorithm(card, correct());
+    into.remembering(remembering(correct()));
     into.flaw(card, "never-heard-of-again", correct().with(&NeverHeardOfAgain));
     let forgotten = of_setup(|me, setup| ClockForgotten(RicartAgrawalaProbing::of(me, setup)));
     into.flaw(card, "clock-forgotten", forgotten);
@@ -272,10 +280,18 @@ fn register_survivors(into: &mut impl Register<Mutex>) {
     into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
     into.flaw(card, "no-generation", correct().with(&NoGeneration));
     into.flaw(card, "asked-once", correct().with(&AskedOnce));
-    let correct = of_setup(Regenerating::<SuzukiKasami>::of);
-    into.algorithm(&regenerating_suzuki_kasami::CARD, correct.guarded(Regenerating::INVARIANTS));
-    let correct = of_setup(Regenerating::<Raymond>::of);
-    into.algorithm(&regenerating_raymond::CARD, correct.guarded(Regenerating::INVARIANTS));
+
+    let card = &regenerating_suzuki_kasami::CARD;
+    let correct = || of_setup(Regenerating::<SuzukiKasami>::of);
+    into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
+    into.flaw(card, "no-generation", correct().with(&NoGeneration));
+    into.flaw(card, "asked-once", correct().with(&AskedOnce));
+
+    let card = &regenerating_raymond::CARD;
+    let correct = || of_setup(Regenerating::<Raymond>::of);
+    into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
+    into.flaw(card, "no-generation", correct().with(&NoGeneration));
+    into.flaw(card, "asked-once", correct().with(&AskedOnce));
 }
 
 /// Mutual exclusion by a token: its holder may enter.

@@ -70,6 +70,7 @@ pub const RUNS: &[Golden] = runs![
     "resource_sets": "three who need different resources, two of them together",
     "ricart_agrawala": "two ask at once with equal times: the lower node goes first",
     "ricart_agrawala_probing": "a node crashes inside, is probed, and needed no longer",
+    "ricart_agrawala_stamps": "stamps 8 and 12: the older request goes first",
     "ring_election": "the list goes round the ring past a dead node",
     "ring_election_repeated": "the new leader crashes before it knows, and all repeat",
     "sanders": "an information structure: who asks whom, and two messages suffice",

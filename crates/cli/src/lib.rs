@@ -25,7 +25,9 @@ mod survive_report;
 
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+use vorrang_experiment::catalogue::catalogue;
 
 use crate::commands::{
     check, compare, completions, explain, list, merge, run, step, sweep, topology,
@@ -94,12 +96,33 @@ fn command_line() -> clap::Command {
     })
 }
 
+/// To fall back to another quorum is no option: whoever looks for one is told of the algorithms.
+fn with_fallbacks(mut error: clap::Error) -> clap::Error {
+    let is_wanted = matches!(
+        error.get(ContextKind::InvalidArg),
+        Some(ContextValue::String(option)) if option.starts_with("--fallback")
+    );
+    if is_wanted {
+        let names = catalogue().iter().map(|entry| entry.algorithm.about().name);
+        let names: Vec<&str> = names.filter(|name| name.ends_with("-fallback")).collect();
+        let tip = format!(
+            "a lock that turns to another quorum when a member is down is an algorithm of its own: \
+             {}",
+            names.join(", ")
+        );
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()]));
+        error.remove(ContextKind::SuggestedArg);
+    }
+    error
+}
+
 /// The program.
 pub fn main() -> ExitCode {
     if let Some(code) = commands::service::hand_over(std::env::args_os()) {
         return code;
     }
-    let parsed = Arguments::from_arg_matches(&command_line().get_matches());
+    let matches = command_line().try_get_matches().map_err(with_fallbacks);
+    let parsed = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
     let outcome = match parsed.unwrap_or_else(|error| error.exit()).command {
         Command::List(list) => list.execute(),
         Command::Explain(explain) => explain.execute(),

@@ -1,9 +1,10 @@
 //! Output, for people and for programs.
 
+use std::fmt;
 use std::io::IsTerminal as _;
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::Value;
 use vorrang_experiment::csv_rows::{Fields, csv_fields, csv_header, csv_row, csv_text};
 use vorrang_experiment::failure::Failure;
@@ -92,8 +93,21 @@ fn in_shell(word: &str) -> String {
 pub(crate) fn progress(total: u64, template: &str) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
     let style = ProgressStyle::with_template(template).expect("a template of ours is right");
-    bar.set_style(style);
+    let left = |at: &ProgressState, out: &mut dyn fmt::Write| {
+        let _ = out.write_str(&time_left(at.pos(), at.len().unwrap_or(0), at.elapsed()));
+    };
+    bar.set_style(style.with_key("left", left));
     bar
+}
+
+/// How long the rest takes if it goes on as it went so far: by the whole of it, since what was done
+/// in the last moment says little, and in the first ones nothing.
+fn time_left(done: u64, all: u64, elapsed: Duration) -> String {
+    if done == 0 {
+        return "?".to_owned();
+    }
+    let left = elapsed.mul_f64(all.saturating_sub(done) as f64 / done as f64);
+    format!("{:#}", HumanDuration(left))
 }
 
 /// Does work under such a bar.
@@ -129,6 +143,15 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn what_is_left_takes_as_long_as_what_was_done() {
+        let second = Duration::from_secs(1);
+        let times = [(1, 10), (5, 10), (10, 10), (0, 10)];
+        let left = times.map(|(done, all)| time_left(done, all, second));
+        assert_eq!(left, ["9s", "1s", "0s", "?"]);
+        assert_eq!(time_left(1, 241, second), "4m");
+    }
 
     #[test]
     fn words_can_be_typed_again() {

@@ -72,7 +72,7 @@ pub(crate) fn faults(rows: &[Row]) -> Result<Faults, Failure> {
             Err(failure) => return Err(failure),
         }
     }
-    let template = "{bar:40} {human_pos} of {human_len} runs with a fault, {eta} left";
+    let template = "{bar:40} {human_pos} of {human_len} runs with a fault, {left} left";
     let struck = with_bar(tries(&trials), template, |told| strike(trials, told))?;
     Ok(struck.into_iter().map(|row| (row.entry.algorithm.about().name, row)).collect())
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 use vorrang_draw::story::{self, Clock, Event, Gloss, Look, MessageLabel, Story, Wrong};
-use vorrang_protocol::{NodeId, NodeState, show_duration_ns};
+use vorrang_protocol::NodeState;
 use vorrang_trace::{Ending, Fault, Line, LineMessage, Loss, Objection, Recording, What};
 
 use crate::failure::Failure;
@@ -185,34 +185,11 @@ fn happened(line: &Line, subject: &dyn Subject, tokens: &[&str]) -> story::What 
 }
 
 fn fault_of(fault: &Fault) -> story::What {
-    let network = |text: String, begins| story::What::Network { text, begins };
-    match fault {
-        Fault::Pause => story::What::Pause,
-        Fault::Resume => story::What::Resume,
-        Fault::Delayed { to, seq, by_ns } => story::What::Remark(format!(
-            "message {seq} to {to} takes {} longer",
-            show_duration_ns(*by_ns)
-        )),
-        Fault::Partition { sides } => network(apart(sides), true),
-        Fault::Heal { sides } => network(apart(sides), false),
-        Fault::Cut { from, to, both_ways } => network(cut(*from, *to, *both_ways), true),
-        Fault::Mend { from, to, both_ways } => network(cut(*from, *to, *both_ways), false),
-        Fault::Slow { links } => network(format!("slow: {links}"), true),
-        Fault::Recover { links } => network(format!("slow: {links}"), false),
-    }
-}
-
-fn cut(from: NodeId, to: NodeId, both_ways: bool) -> String {
-    format!("cut: {from}{}{to}", if both_ways { "-" } else { "->" })
-}
-
-fn apart(sides: &[Vec<NodeId>]) -> String {
-    let side =
-        |nodes: &Vec<NodeId>| nodes.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-    let sides: Vec<String> = sides.iter().map(side).filter(|it| !it.is_empty()).collect();
-    match &sides[..] {
-        [one] => format!("cut off: {one}"),
-        all => format!("apart: {}", all.join(" | ")),
+    match (fault, fault.of_network()) {
+        (_, Some((text, begins))) => story::What::Network { text, begins },
+        (Fault::Pause, None) => story::What::Pause,
+        (Fault::Resume, None) => story::What::Resume,
+        (other, None) => story::What::Remark(other.to_string()),
     }
 }
 
@@ -258,12 +235,5 @@ mod tests {
         ] {
             assert_eq!(named(&timer), name);
         }
-    }
-
-    #[test]
-    fn a_partition_is_said_in_short() {
-        let sides = [vec![NodeId(0), NodeId(1)], vec![NodeId(2)]];
-        assert_eq!(apart(&sides), "apart: 0 1 | 2");
-        assert_eq!(apart(&sides[1..]), "cut off: 2");
     }
 }

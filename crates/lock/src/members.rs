@@ -260,9 +260,11 @@ impl Known {
         }
         let name = &|id: NodeId| self.name(id);
         let words = Wording { name, stalled: "nothing is granted", remedy: "set 'data'" };
-        health.zip(of_view).and_then(|(health, view)| health.trouble_in(view, &words)).or_else(|| {
-            let view = members.view;
-            Some(format!("no majority of view {view} answers, and nothing is granted here"))
-        })
+        health.zip(of_view).and_then(|(health, view)| health.trouble_in(view, &words)).or_else(
+            || {
+                let view = members.view;
+                Some(format!("no majority of view {view} answers, and nothing is granted here"))
+            },
+        )
     }
 }

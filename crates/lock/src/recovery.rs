@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::timeout;
 use vorrang_algorithms::group::named::ViewLayer;
-use vorrang_algorithms::group::recovery;
+use vorrang_algorithms::group::views::recovery;
 use vorrang_net::{StableStorage, StorageError};
 use vorrang_protocol::{NodeId, WallTime};
 
@@ -118,10 +118,7 @@ impl Recovery {
 }
 
 /// Says what is about to be done to the data directory, and does it if that is agreed to.
-fn change(
-    config: &Config,
-    agree: impl FnOnce(Recovery) -> bool,
-) -> Result<(), RecoveryError> {
+fn change(config: &Config, agree: impl FnOnce(Recovery) -> bool) -> Result<(), RecoveryError> {
     let data = config.data.as_deref().ok_or(RecoveryError::NoData)?;
     let mut storage = StableStorage::reopen(data)?;
     let me = storage.owner().id;

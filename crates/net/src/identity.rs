@@ -28,7 +28,7 @@ pub(crate) struct Identity {
     pub(crate) readmits: bool,
     /// Whether the machine has begun; known to the tasks that call others.
     pub(crate) has_begun: Arc<AtomicBool>,
-    generation: u64,
+    pub(crate) generation: u64,
     founders: u32,
     start: Option<DirectoryStart>,
     /// The newest starts of others in their directories.
@@ -108,8 +108,13 @@ impl Identity {
             knows,
             received,
             attempt,
-            returns: self.readmits && !is_original && self.has_begun.load(Ordering::Relaxed),
+            returns: self.returns(is_original),
         }
+    }
+
+    /// Whether a peer has come back to a group that began without it, unless it was there then.
+    pub(crate) fn returns(&self, was_there: bool) -> bool {
+        self.readmits && !was_there && self.has_begun.load(Ordering::Relaxed)
     }
 
     /// Makes sure that others can read what this node says first.
@@ -166,11 +171,9 @@ impl Identity {
     /// Whether a member of the same group speaks, and means us.
     pub(crate) fn judge(&self, who: &Introduction) -> Result<(), Refusal> {
         self.judge_setup(&who.group, &who.algorithm, who.peers.len() as u32, &who.setup)?;
+        self.judge_generation(who.generation)?;
         if self.readmits {
             self.judge_life(who)?;
-        } else if who.generation != 0 {
-            let (ours, theirs) = Excerpt::pair("a fixed group", "a group whose members come back");
-            return Err(Refusal::Setup { refuser: ours, refused: theirs });
         }
         let mut places = (0..).map(NodeId).zip(self.peers.iter().zip(&who.peers));
         let is_same = |(_, (ours, theirs)): &(_, (&String, &String))| ours == theirs;
@@ -186,16 +189,23 @@ impl Identity {
         Ok(())
     }
 
-    /// Whether a member of a group in which processes come back can be in the life that it says,
-    /// and where it says.
+    /// Whether processes come back here and there, or neither; and whether one can be in the life
+    /// that it says.
+    pub(crate) fn judge_generation(&self, generation: u64) -> Result<(), Refusal> {
+        let fixed = ("a fixed group", "a group whose members come back");
+        let (ours, theirs) = match (self.readmits, generation) {
+            (false, 0) => return Ok(()),
+            (true, 1..) if Generation::is_plausible(generation) => return Ok(()),
+            (true, 1..) => return Err(Refusal::Ahead),
+            (false, 1..) => fixed,
+            (true, 0) => (fixed.1, fixed.0),
+        };
+        let (ours, theirs) = Excerpt::pair(ours, theirs);
+        Err(Refusal::Setup { refuser: ours, refused: theirs })
+    }
+
+    /// Whether a member of a group in which processes come back can be where it says.
     fn judge_life(&self, who: &Introduction) -> Result<(), Refusal> {
-        if who.generation == 0 {
-            let (ours, theirs) = Excerpt::pair("a group whose members come back", "a fixed group");
-            return Err(Refusal::Setup { refuser: ours, refused: theirs });
-        }
-        if !Generation::is_plausible(who.generation) {
-            return Err(Refusal::Ahead);
-        }
         if who.founders != self.founders {
             return Err(Refusal::Founders { refuser: self.founders, refused: who.founders });
         }

@@ -29,6 +29,16 @@ impl Service {
         }
     }
 
+    /// What stops in a group that cannot go on.
+    pub(crate) const fn stops(self) -> &'static str {
+        match self {
+            Self::Requests => "nobody enters",
+            Self::Elections => "no leader is found",
+            Self::Waves => "no wave ends",
+            Self::Multicasts => "nothing is delivered",
+        }
+    }
+
     /// What then happens to it, as in "it is granted" and "it can be granted".
     pub(crate) const fn fulfilled(self) -> (&'static str, &'static str) {
         match self {

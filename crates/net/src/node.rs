@@ -264,8 +264,8 @@ async fn take_up(core: Box<dyn NodeCore>, site: Site) -> Result<RawHandle, NetEr
             let places = config.peers.len();
             Ok(set_to_work(core, (world, places), config, identity))
         }
-        TransportKind::Datagrams { .. } if config.generation().is_some() => {
-            let why = "processes that come back are let in over TCP alone";
+        TransportKind::Datagrams { .. } if config.openness().is_some() => {
+            let why = "members whose addresses others must learn meet over TCP alone";
             Err(NetError::Udp(why.to_owned()))
         }
         TransportKind::Datagrams { udp, socket } => {

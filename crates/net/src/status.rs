@@ -30,6 +30,9 @@ pub struct Status {
     /// Whether that group can go on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub health: Option<GroupHealth>,
+    /// Why it cannot, if it is so, and what to do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub trouble: Option<String>,
     /// How long its lease lasts, if it is inside with one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lease_left: Option<Duration>,

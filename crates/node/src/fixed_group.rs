@@ -34,8 +34,7 @@ pub(crate) fn serve<Q: Hosted>(
     };
     // A process of a machine that stands it comes back without its memory; but what it then does
     // depends on the time, which is in no trace.
-    let may_return = node.udp().is_none() && node.trace.is_none();
-    let returns = may_return && make(id).without_memory(0).is_some();
+    let returns = node.trace.is_none() && make(id).without_memory(0).is_some();
     let config = if returns { config.returning(Generation::now()) } else { config };
     let log = node.trace.as_ref().map(|_| Log::new());
     let starting = match node.udp() {

@@ -6,7 +6,6 @@ use serde_json::{Map, Value, json};
 use vorrang_algorithms::mutex::FencingToken;
 use vorrang_experiment::state_table::table;
 use vorrang_net::{LinkState, LinkStatus, Stage, Status};
-use vorrang_protocol::NodeState;
 
 use crate::terminal::{harmless, screen, wrapped};
 
@@ -29,7 +28,7 @@ pub(super) fn in_words(status: &Status, algorithm: &str) -> String {
         (Some(why), _, _) => add(&format!("must not act: {why}")),
         (None, false, _) => add("waits to meet all others"),
         (None, true, Some((stage, since))) => add(&turn(stage, since)),
-        (None, true, None) => follows(&status.machine).iter().for_each(|it| add(it)),
+        (None, true, None) => follows(status).iter().for_each(|it| add(it)),
     }
     status.group.iter().for_each(|it| add(&it.to_string()));
     if let Some(trouble) = trouble(status) {
@@ -39,17 +38,17 @@ pub(super) fn in_words(status: &Status, algorithm: &str) -> String {
     wrapped(&text).trim_end().to_owned()
 }
 
-/// Which node it follows and which view it is in, where its machine knows.
-fn follows(machine: &NodeState) -> Vec<String> {
-    let known = |name| machine.get(name).map(|value| format!("{name}: {value}"));
-    ["coordinator", "leader", "view"].into_iter().filter_map(known).collect()
+/// Which node it follows, where its machine knows.
+fn follows(status: &Status) -> Vec<String> {
+    let known = |name| status.machine.get(name).map(|value| format!("{name}: {value}"));
+    ["coordinator", "leader"].into_iter().filter_map(known).collect()
 }
 
 /// Why the group cannot go on, or does not begin, if it is so.
 fn trouble(status: &Status) -> Option<String> {
     let group = status.group.as_ref()?;
     if group.view > 0 {
-        return status.health.as_ref()?.trouble(group);
+        return status.trouble.clone();
     }
     let is_away = |link: &&LinkStatus| !matches!(link.state, LinkState::Connected(_));
     let away = status.links.iter().filter(is_away).map(|link| link.peer.to_string());
@@ -204,28 +203,27 @@ mod tests {
 
     fn status() -> Status {
         let all = |from: u32| (from..64).map(NodeId).collect::<NodeSet>();
+        let members = all(0);
+        let lives = Vec::new();
+        let group = GroupView { view: u64::MAX >> 8, founded: 1, is_in: true, members, lives };
+        let health = GroupHealth {
+            suspected: all(2),
+            apart: NodeSet::EMPTY,
+            lost: all(2),
+            has_majority: false,
+            may_recover: false,
+            is_stable: false,
+            voters: all(0),
+        };
         Status {
             id: NodeId(63),
             started: true,
             fenced: None,
             eviction: Some((Duration::from_secs(1), Eviction::Replaced { by: NodeId(63) })),
             turn: Some((Stage::Inside, Duration::from_secs(1))),
-            group: Some(GroupView {
-                view: u64::MAX >> 8,
-                founded: 1,
-                is_in: true,
-                members: all(0),
-                lives: Vec::new(),
-            }),
-            health: Some(GroupHealth {
-                suspected: all(2),
-                apart: NodeSet::EMPTY,
-                lost: all(2),
-                has_majority: false,
-                may_recover: false,
-                is_stable: false,
-                voters: all(0),
-            }),
+            trouble: health.trouble(&group),
+            group: Some(group),
+            health: Some(health),
             lease_left: Some(Duration::from_secs(1)),
             links: Vec::new(),
             datagrams: None,

@@ -96,8 +96,13 @@ impl GroupHealth {
     /// What is wrong with a group that has no majority, and what to do about it, in the words of a
     /// node on a terminal.
     pub fn trouble(&self, of: &GroupView) -> Option<String> {
+        self.trouble_where(of, "nobody enters")
+    }
+
+    /// The same of any group, where this `stops`, as in "nobody enters".
+    pub fn trouble_where(&self, of: &GroupView, stops: &str) -> Option<String> {
         let name = &|node: NodeId| node.to_string();
-        self.trouble_in(of, &Wording { name, stalled: "nobody enters", remedy: "use --data" })
+        self.trouble_in(of, &Wording { name, stalled: stops, remedy: "use --data" })
     }
 
     /// The same in these words.

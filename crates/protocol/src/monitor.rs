@@ -35,6 +35,12 @@ pub trait Monitor: Clone + Eq + Hash + Debug + Send + Sync + 'static {
         Vec::new()
     }
 
+    /// What an application is bound to do by itself, as one that is inside is bound to leave: as
+    /// long as there is something, this is not the final state, whatever nodes do.
+    fn unfinished(&self) -> Option<String> {
+        None
+    }
+
     /// `at` crashes, and its application with it: obligations from and to both end.
     fn on_crash(&mut self, _at: NodeId) {}
     /// `at` restarts; called before the node handles the restart.
@@ -112,6 +118,9 @@ where
         owed.extend(self.1.obligations());
         owed
     }
+    fn unfinished(&self) -> Option<String> {
+        self.0.unfinished().or_else(|| self.1.unfinished())
+    }
     fn on_crash(&mut self, at: NodeId) {
         self.0.on_crash(at);
         self.1.on_crash(at);
@@ -162,6 +171,9 @@ impl<M: Monitor> Monitor for Option<M> {
     }
     fn obligations(&self) -> Vec<Obligation> {
         self.as_ref().map_or_else(Vec::new, Monitor::obligations)
+    }
+    fn unfinished(&self) -> Option<String> {
+        self.as_ref().and_then(Monitor::unfinished)
     }
     fn on_crash(&mut self, at: NodeId) {
         if let Some(monitor) = self {

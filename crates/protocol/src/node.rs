@@ -8,9 +8,7 @@ use core::iter;
 use serde::{Deserialize, Serialize, Serializer};
 
 /// A member of the group: a dense index from 0, never an address.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct NodeId(pub u32);
 
 impl NodeId {
@@ -21,6 +19,13 @@ impl NodeId {
     /// This node's place in a dense table.
     pub const fn index(self) -> usize {
         self.0 as usize
+    }
+}
+
+/// As its number: timers are shown by the names that they have here, such as `Probe(2)`.
+impl fmt::Debug for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
     }
 }
 

@@ -56,6 +56,15 @@ impl NodeState {
         self
     }
 
+    /// And this one, if it has a value: where most have none, none is shown.
+    #[must_use]
+    pub fn with_if_any(self, name: &'static str, value: Option<impl Into<StateValue>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
     /// And all of these.
     #[must_use]
     pub fn and(mut self, more: Self) -> Self {
@@ -73,6 +82,13 @@ impl NodeState {
             self.0.push((name, value));
         }
         self
+    }
+
+    /// The same, with only these nodes in sets of nodes.
+    #[must_use]
+    pub fn only_with(self, is_somebody: &dyn Fn(NodeId) -> bool) -> Self {
+        let all = self.0.into_iter();
+        Self(all.map(|(name, value)| (name, value.only_with(is_somebody))).collect())
     }
 
     /// The variables.
@@ -107,14 +123,31 @@ impl StateValue {
         Self::Vector(values.into_iter().map(Into::into).collect())
     }
 
+    fn only_with(self, is_somebody: &dyn Fn(NodeId) -> bool) -> Self {
+        let each = |values: Vec<Self>| -> Vec<Self> {
+            values.into_iter().map(|value| value.only_with(is_somebody)).collect()
+        };
+        match self {
+            Self::Set(mut values) => {
+                values.retain(|value| !matches!(value, Self::Node(id) if !is_somebody(*id)));
+                Self::Set(each(values))
+            }
+            Self::Tuple(values) => Self::Tuple(each(values)),
+            Self::List(values) => Self::List(each(values)),
+            Self::Inner(state) => Self::Inner(state.only_with(is_somebody)),
+            Self::Nothing
+            | Self::Flag(_)
+            | Self::Number(_)
+            | Self::Node(_)
+            | Self::Text(_)
+            | Self::Vector(_)
+            | Self::Matrix(_) => self,
+        }
+    }
+
     /// What something writes of itself, as words.
     pub fn shown(value: &dyn fmt::Display) -> Self {
         Self::Text(Cow::Owned(value.to_string()))
-    }
-
-    /// The contents of an application, of which no more is known than that.
-    pub fn payload(value: &dyn fmt::Debug) -> Self {
-        Self::Text(Cow::Owned(alloc::format!("{value:?}")))
     }
 }
 
@@ -294,6 +327,16 @@ mod tests {
              tree [parent 7]"
         );
         assert_eq!(StateValue::list::<u64>([]).to_string(), "–");
+    }
+
+    #[test]
+    fn a_set_can_be_shown_without_nodes_that_nobody_is() {
+        let suspects: NodeSet = (0..64).map(NodeId).collect();
+        let state = NodeState::new().with("next", NodeId(9)).with("suspects", &suspects);
+        let beneath = NodeState::new().with("lost", &suspects);
+        let state = state.with("others", StateValue::list([(NodeId(8), beneath)]));
+        let shown = state.only_with(&|id| id.0 < 2).to_string();
+        assert_eq!(shown, "next 9, suspects {0 1}, others (8,[lost {0 1}])");
     }
 
     #[test]

@@ -88,7 +88,11 @@ impl Terminal {
             if self.pass(words).is_some() {
                 return;
             }
-            assert!(start.elapsed() < PATIENCE, "'{words}' is not to be seen, but:\n{}", self.all());
+            assert!(
+                start.elapsed() < PATIENCE,
+                "'{words}' is not to be seen, but:\n{}",
+                self.all()
+            );
         }
     }
 

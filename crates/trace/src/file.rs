@@ -359,7 +359,8 @@ mod tests {
     use vorrang_protocol::NodeId;
 
     use super::*;
-    use crate::record::{Fault, Lines, Loss, What};
+    use crate::fault::Fault;
+    use crate::record::{Lines, Loss, What};
     use crate::recording::Trace;
 
     fn sample() -> Trace<RicartAgrawala> {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use vorrang_protocol::{Monitor, NodeId, Protocol, Violation};
 
-use crate::record::{Fault, Record, What};
+use crate::fault::Fault;
+use crate::record::{Record, What};
 
 /// The verdict of the monitors on a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]

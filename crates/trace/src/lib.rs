@@ -14,6 +14,7 @@
 
 pub mod batches;
 mod fairness;
+pub mod fault;
 pub mod file;
 pub mod judge;
 pub mod line;
@@ -26,12 +27,13 @@ mod samples;
 pub mod stage;
 
 pub use batches::Batches;
+pub use fault::Fault;
 pub use file::{Digest, End, Ending, Header, ReadError, Writer, Wrong};
 pub use judge::{Verdict, judge};
 pub use line::{Json, Line, LineEvent, LineMessage};
 pub use measure::{Measure, Summary};
 pub use meter::{Meter, Sent, Traffic};
-pub use record::{Fault, Lines, Loss, Payload, Record, What};
+pub use record::{Lines, Loss, Payload, Record, What};
 pub use recording::{Recording, Trace};
 pub use replay::{Objection, replay};
 pub use stage::Stage;

@@ -10,6 +10,8 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::{Message, NodeId, Protocol};
 
+use crate::fault::Fault;
+
 /// What records carry of the commands, notices, messages and timers of a run.
 pub trait Payload {
     /// Of what an application asks for.
@@ -92,64 +94,6 @@ pub enum What<P: Payload> {
     Restart,
     /// Something else went wrong, or no longer does.
     Fault(Fault),
-}
-
-/// Faults besides crashes and losses: of these, a monitor sees partitions and links that are cut.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Fault {
-    /// The node stands still from now on.
-    Pause,
-    /// It goes on.
-    Resume,
-    /// A message that the node sent takes longer than others.
-    Delayed {
-        /// The receiver.
-        to: NodeId,
-        /// Its number.
-        seq: u64,
-        /// By how much.
-        by_ns: u64,
-    },
-    /// The network fell apart. Noted at the first node that is named, like all that befalls the
-    /// whole network.
-    Partition {
-        /// The sides; nodes that are not named are on one more side.
-        sides: Vec<Vec<NodeId>>,
-    },
-    /// It is whole again, as far as this partition goes.
-    Heal {
-        /// As it was.
-        sides: Vec<Vec<NodeId>>,
-    },
-    /// A link is cut.
-    Cut {
-        /// The sender.
-        from: NodeId,
-        /// The receiver.
-        to: NodeId,
-        /// Whether it is cut in the other direction as well.
-        both_ways: bool,
-    },
-    /// It is mended.
-    Mend {
-        /// The sender.
-        from: NodeId,
-        /// The receiver.
-        to: NodeId,
-        /// As it was.
-        both_ways: bool,
-    },
-    /// Links are slow from now on.
-    Slow {
-        /// Which, and how slow, as on the command line: `0-1:x10`.
-        links: String,
-    },
-    /// They no longer are.
-    Recover {
-        /// As it was.
-        links: String,
-    },
 }
 
 /// Why a message did not arrive.

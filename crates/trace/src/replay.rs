@@ -457,7 +457,7 @@ pub fn said(line: &Line) -> String {
         What::Doubled { to, seq } => format!("message {seq} from {at} to {to} is duplicated"),
         What::Crash => format!("{at} crashes"),
         What::Restart => format!("{at} restarts"),
-        What::Fault(fault) => format!("{at}: {fault:?}"),
+        What::Fault(fault) => format!("{at}: {fault}"),
     }
 }
 

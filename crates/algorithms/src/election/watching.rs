@@ -313,8 +313,12 @@ impl<P: Watched, E: Effects<Watching<P>>> Effects<P> for Through<'_, E> {
 /// How long it takes until all follow one leader again: until it is noticed that one is missing, or
 /// is one too many, and an election that takes so long; each of them may be in vain once.
 pub(super) fn settles(setup: &Setup, election: Duration) -> Duration {
-    let pace = setup.beat.saturating_add(setup.late).saturating_add(setup.within).saturating_mul(2);
-    pace.saturating_add(election).saturating_mul(3)
+    notices(setup).saturating_add(election).saturating_mul(3)
+}
+
+/// How long it takes until a node notices that its leader is missing, or is one too many.
+pub(super) fn notices(setup: &Setup) -> Duration {
+    setup.beat.saturating_add(setup.late).saturating_add(setup.within).saturating_mul(2)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Monitors of machines that are fed by a failure detector: what that says is seen as well.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use vorrang_protocol::{Monitor, NodeId, NodeSet, Obligation, Violation};
@@ -42,6 +43,9 @@ impl<M: Suspecting> Monitor for Fed<M> {
     }
     fn obligations(&self) -> Vec<Obligation> {
         self.0.obligations()
+    }
+    fn unfinished(&self) -> Option<String> {
+        self.0.unfinished()
     }
     fn on_crash(&mut self, at: NodeId) {
         self.0.on_crash(at);

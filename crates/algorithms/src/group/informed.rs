@@ -6,7 +6,9 @@
 use core::fmt;
 
 use serde::{Deserializer, Serializer};
-use vorrang_protocol::{Data, Effects, Group, NodeId, NodeState, Protocol, Refused, Relay};
+use vorrang_protocol::{
+    Data, Effects, Group, GroupHealth, GroupView, NodeId, NodeState, Protocol, Refused, Relay,
+};
 
 use super::detecting::{Detecting, Through, Timer};
 use super::input::Input;
@@ -129,6 +131,20 @@ where
         match self {
             Self::ByHeartbeats(node) => node.state(),
             Self::ByOthers { machine, .. } => machine.state(),
+        }
+    }
+
+    fn group_view(&self) -> Option<GroupView> {
+        match self {
+            Self::ByHeartbeats(node) => node.group_view(),
+            Self::ByOthers { machine, .. } => machine.group_view(),
+        }
+    }
+
+    fn group_health(&self) -> Option<GroupHealth> {
+        match self {
+            Self::ByHeartbeats(node) => node.group_health(),
+            Self::ByOthers { machine, .. } => machine.group_health(),
         }
     }
 

@@ -5,9 +5,10 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Data, NodeId};
+use vorrang_protocol::NodeId;
 
 use super::list;
+use super::shown::Shown;
 use super::view::View;
 use super::voters::{Change, Voter};
 use crate::layer::kinds::{MOST_KINDS, with};
@@ -199,11 +200,11 @@ impl<B, I, M> Beat for Message<B, I, M> {
 
 const OWN: [&str; 6] = ["STATUS", "DATA", "ORDER", "FLUSH", "FLUSH_OK", "NEWVIEW"];
 
-impl<B: Data, I: Data, M: vorrang_protocol::Message> Message<B, I, M> {
+impl<B: Shown, I: Shown, M: vorrang_protocol::Message> Message<B, I, M> {
     const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] = &with(OWN, M::KINDS);
 }
 
-impl<B: Data, I: Data, M: vorrang_protocol::Message> vorrang_protocol::Message
+impl<B: Shown, I: Shown, M: vorrang_protocol::Message> vorrang_protocol::Message
     for Message<B, I, M>
 {
     const KINDS: &'static [&'static str] =
@@ -226,7 +227,7 @@ impl<B: Data, I: Data, M: vorrang_protocol::Message> vorrang_protocol::Message
     }
 }
 
-impl<B: Data, I: Data, M: vorrang_protocol::Message> fmt::Display for Message<B, I, M> {
+impl<B: Shown, I: Shown, M: vorrang_protocol::Message> fmt::Display for Message<B, I, M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Status(status) => write!(f, "STATUS({status})"),
@@ -239,7 +240,7 @@ impl<B: Data, I: Data, M: vorrang_protocol::Message> fmt::Display for Message<B,
                 let Report { base, entries, early, pending, info } = report;
                 let upto = base.saturating_add(entries.len() as u32);
                 write!(f, "FLUSH_OK({view}: {upto} delivered, {} ahead, ", early.len())?;
-                write!(f, "{} pending, {info:?})", pending.len())
+                write!(f, "{} pending, {})", pending.len(), info.shown())
             }
             Self::NewView(install) => {
                 let log: Vec<_> = install.log.iter().map(ToString::to_string).collect();

@@ -25,6 +25,7 @@ pub mod named;
 mod payload;
 mod reach;
 pub mod replica;
+mod shown;
 pub mod spec;
 pub mod synod;
 pub mod view;

@@ -4,10 +4,13 @@
 use alloc::vec::Vec;
 
 use serde::{Deserializer, Serializer};
-use vorrang_protocol::{Digest, DynEffects, Effects, Lift, NodeId, NodeState, Protocol, Refused};
+use vorrang_protocol::{
+    Digest, DynEffects, Effects, GroupHealth, GroupView, Lift, NodeId, NodeState, Protocol, Refused,
+};
 
 use super::input::Input;
 use super::message::Install;
+use super::shown::Shown as _;
 use super::views::{Ask, Told};
 use super::{Command, Notice, Payload, ledger};
 
@@ -146,7 +149,15 @@ impl<C: HasViews> Protocol for Replica<C> {
 
     /// The replica is the digest of what it was told.
     fn state(&self) -> NodeState {
-        self.views.state().with("replica", self.state.0)
+        self.views.state().with("replica", self.state.shown())
+    }
+
+    fn group_view(&self) -> Option<GroupView> {
+        self.views.group_view()
+    }
+
+    fn group_health(&self) -> Option<GroupHealth> {
+        self.views.group_health()
     }
 
     fn store<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -44,6 +44,7 @@ use vorrang_protocol::{
 };
 
 use super::decision::{Decide, Decided, Decision, Proposer};
+use super::shown::Shown;
 use super::view::is_primary;
 
 /// A ballot: its round, and whose it is. Higher is later.
@@ -157,7 +158,7 @@ impl<V> Attempt<V> {
     }
 }
 
-impl<V: Data> Synod<V> {
+impl<V: Shown> Synod<V> {
     fn vote(&mut self, number: u64) -> &mut Vote<V> {
         self.votes.get_or_insert(number, Vote { promised: None, accepted: None })
     }
@@ -268,7 +269,7 @@ impl<V: Data> Synod<V> {
     }
 }
 
-impl<V: Data> Protocol for Synod<V> {
+impl<V: Shown> Protocol for Synod<V> {
     type Message = Message<V>;
     type Timer = Never;
     type Command = Decide<V>;
@@ -347,7 +348,7 @@ impl<V: Data> Protocol for Synod<V> {
             .filter_map(|(&number, vote)| vote.promised.as_ref().map(|it| (number, ballot(it))));
         let accepted = self.votes.iter().filter_map(|(&number, vote)| {
             let (of, value) = vote.accepted.as_ref()?;
-            Some((number, ballot(of), StateValue::payload(value)))
+            Some((number, ballot(of), value.shown()))
         });
         let known = self.votes.keys().copied();
         let attempt = self.attempt.as_ref().map(|attempt| {
@@ -362,7 +363,7 @@ impl<V: Data> Protocol for Synod<V> {
                 .with("highest", highest)
                 .with("answered", &attempt.answered)
                 .with("voters", StateValue::set(attempt.voters.iter().copied()))
-                .with("value", StateValue::payload(&attempt.value))
+                .with("value", attempt.value.shown())
         });
         NodeState::new()
             .with("decisions", StateValue::set(known))
@@ -376,7 +377,7 @@ impl<V: Data> Protocol for Synod<V> {
     }
 }
 
-impl<V: Data> Decision<V> for Synod<V> {
+impl<V: Shown> Decision<V> for Synod<V> {
     type Votes = SortedMap<u64, Vote<V>>;
 
     fn votes(&self) -> &Self::Votes {
@@ -415,6 +416,12 @@ mod tests {
     use vorrang_protocol::{Effect, Outbox};
 
     use super::*;
+
+    impl Shown for char {
+        fn shown(&self) -> StateValue {
+            StateValue::shown(self)
+        }
+    }
 
     fn came(
         node: &mut Synod<char>,

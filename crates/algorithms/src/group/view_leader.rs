@@ -54,7 +54,9 @@
 use alloc::vec::Vec;
 use core::time::Duration;
 
-use vorrang_protocol::{Effects, GroupView, Lift, NodeId, NodeState, Protocol, Refused};
+use vorrang_protocol::{
+    Effects, GroupHealth, GroupView, Lift, NodeId, NodeState, Protocol, Refused,
+};
 
 use super::Notice as Told;
 use super::virtual_synchrony::{self, VirtualSynchrony};
@@ -158,6 +160,10 @@ impl Protocol for ViewLeader {
 
     fn group_view(&self) -> Option<GroupView> {
         self.group.group_view()
+    }
+
+    fn group_health(&self) -> Option<GroupHealth> {
+        self.group.group_health()
     }
 
     fn after_crash(&self, fresh: Self) -> Self {

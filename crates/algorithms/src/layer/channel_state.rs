@@ -1,5 +1,7 @@
 //! The state of channels, as it is shown.
 
+use alloc::format;
+
 use vorrang_protocol::{NodeState, Protocol, StateValue};
 
 use super::envelope::Incarnation;
@@ -11,8 +13,8 @@ impl<P: Protocol> Channels<P> {
     pub(super) fn state(&self) -> NodeState {
         let links = &self.links;
         let lives = links.iter().map(|(&peer, link)| match link.life {
-            Incarnation::Known(life) => (peer, "", life),
-            Incarnation::AtLeast(life) => (peer, "≥", life),
+            Incarnation::Known(life) => (peer, StateValue::from(life)),
+            Incarnation::AtLeast(life) => (peer, format!("≥{life}").into()),
         });
         let out = links.iter().flat_map(|(&peer, link)| {
             let out = (link.first..).zip(&link.out);

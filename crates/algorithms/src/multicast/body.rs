@@ -1,6 +1,5 @@
 //! The payload of carriers: messages of applications and of orderings.
 
-use alloc::string::{String, ToString as _};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::fmt;
@@ -9,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use vorrang_protocol::{Counter, CounterVisitor, NodeId, StateValue};
 
 use super::Text;
-use super::incarnation::split;
+use super::incarnation::{CLOSED, split};
 
 /// A message of an application: whose, and which of its messages, from 0; those of a later
 /// incarnation from [its first](super::ordered::membership) on.
@@ -33,9 +32,15 @@ impl fmt::Display for Id {
 /// The number of a message, with that of its incarnation if it is not the first.
 pub(super) struct Numbered(pub u64);
 
-impl Numbered {
-    pub(super) fn as_text(&self) -> String {
-        self.to_string()
+/// As messages say it: a number in the first incarnation, and `1'0` in the next; of a sender that
+/// is not heeded, none.
+impl From<Numbered> for StateValue {
+    fn from(number: Numbered) -> Self {
+        match split(number.0) {
+            (_, CLOSED) => Self::Nothing,
+            (0, number) => number.into(),
+            (..) => Self::shown(&number),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use vorrang_protocol::{NodeId, NodeState, SortedMap, StateValue};
 
-use super::body::{Body, Id};
+use super::body::{Body, Id, Numbered};
 
 /// The messages of one sender.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
@@ -35,7 +35,10 @@ impl Inbox {
             inbox.early.iter().map(move |(&number, body)| body.shown(Id { from, number }))
         });
         NodeState::new()
-            .with("next from", StateValue::list(inboxes.map(|(from, it)| (from, it.next))))
+            .with(
+                "next from",
+                StateValue::list(inboxes.map(|(from, it)| (from, Numbered(it.next)))),
+            )
             .with("early", StateValue::set(early))
     }
 

@@ -1,5 +1,8 @@
 //! The incarnations of a member that comes and goes, as the numbers of their first messages.
 
+/// Nothing of a sender is heeded.
+pub(super) const CLOSED: u64 = u64::MAX;
+
 /// Incarnations with smaller names are counted, each with so many numbers; larger ones are clocks.
 const COUNTED_BELOW: u64 = 1 << 50;
 const NUMBERS: u32 = 32;

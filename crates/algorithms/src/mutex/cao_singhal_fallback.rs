@@ -80,6 +80,7 @@ use super::card::{Card, Demonstration, Flaw, Terms};
 use super::fallback::{Fallback, THEORY, fallbacks};
 use super::handing_on::quorum_choice::QuorumChoice;
 use super::handing_on::{CaoSinghal, Message as Permit, Phase, say};
+use super::stamps::Stamping;
 use super::{Command, Notice};
 use crate::card::Assumes;
 use crate::clock::Stamp;
@@ -152,20 +153,24 @@ pub struct CaoSinghalFallback {
     node: CaoSinghal,
 }
 
+impl Stamping for CaoSinghalFallback {
+    fn time(&self) -> u64 {
+        self.node.time()
+    }
+    fn is_inside(&self) -> bool {
+        self.node.is_inside()
+    }
+    fn waits_since(&self) -> Option<u64> {
+        self.node.waits_since()
+    }
+}
+
 impl CaoSinghalFallback {
     /// Which quorum is asked.
     pub(super) fn fallback(&mut self) -> Option<&mut Fallback> {
         match &mut self.node.schedule {
             QuorumChoice::Live { fallback, .. } => Some(fallback),
             QuorumChoice::Fixed(_) => None,
-        }
-    }
-
-    /// The time of the request that it waits with.
-    const fn waits_since(&self) -> Option<u64> {
-        match &self.node.phase {
-            Phase::Waiting { time, .. } => Some(*time),
-            Phase::Outside | Phase::Inside(_) => None,
         }
     }
 

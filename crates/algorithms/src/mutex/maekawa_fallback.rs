@@ -77,6 +77,7 @@ use super::card::{Card, Demonstration, Flaw, Terms};
 use super::fallback::{Fallback, THEORY, fallbacks};
 use super::locking::{Answer, Arbiter, Message as Lock, Phase, Request};
 use super::self_messages::HandlesSelfMessages;
+use super::stamps::Stamping;
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::card::Assumes;
 use crate::clock::{Clock, Stamp};
@@ -152,6 +153,21 @@ pub struct MaekawaFallback {
     clock: Clock,
     arbiter: Arbiter,
     request: Request,
+}
+
+impl Stamping for MaekawaFallback {
+    fn time(&self) -> u64 {
+        self.clock.now()
+    }
+    fn is_inside(&self) -> bool {
+        self.request.is_inside()
+    }
+    fn waits_since(&self) -> Option<u64> {
+        match self.request.phase {
+            Phase::Waiting(time) => Some(time),
+            Phase::Outside | Phase::Inside(_) => None,
+        }
+    }
 }
 
 impl MaekawaFallback {

@@ -70,6 +70,7 @@ use super::card::{
 };
 use super::locking::Phase;
 use super::majority_votes::{self, MajorityVotes};
+use super::stamps::Stamping;
 use super::theory::like;
 use super::{Command, Notice};
 use crate::card::Assumes;
@@ -147,6 +148,18 @@ pub struct MajorityVotesTimely {
 enum Probed {
     NotYet,
     Unanswered,
+}
+
+impl Stamping for MajorityVotesTimely {
+    fn time(&self) -> u64 {
+        self.votes.time()
+    }
+    fn is_inside(&self) -> bool {
+        self.votes.is_inside()
+    }
+    fn waits_since(&self) -> Option<u64> {
+        self.votes.waits_since()
+    }
 }
 
 impl MajorityVotesTimely {

@@ -31,9 +31,11 @@
 
 use vorrang_protocol::{Group, NodeId};
 
-use super::card::{BUSIEST, Card, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Setting, Terms};
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Setting, Terms,
+};
 use super::raymond::{self, Queue, Raymond};
-use super::regenerating::{Inner, Renewable, kinds};
+use super::regenerating::{Inner, Renewable, flaws, kinds};
 use super::theory::like;
 use super::tree_token::{self, TreeToken};
 use crate::card::Assumes;
@@ -80,9 +82,12 @@ pub const CARD: Card = Card {
         RESPONSE.costs(|at| like(&raymond::CARD, RESPONSE, at, on_a_tree(at))),
         BUSIEST.costs(|at| like(&raymond::CARD, BUSIEST, at, on_a_tree(at))),
     ],
-    flaws: &[],
+    flaws: FLAWS,
     page: page!("regenerating_raymond.rs"),
 };
+
+const FLAWS: &[Flaw] =
+    &flaws(Demonstration::of(&[1, 1, 1]), Demonstration::of(&[1, 1]).losing(2).fifo());
 
 fn on_a_tree(at: &Setting) -> Setup {
     Setup { topology: TREE, ..at.setup.clone() }

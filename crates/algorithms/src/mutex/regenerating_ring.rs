@@ -36,7 +36,7 @@ use vorrang_protocol::{Group, NodeId};
 use super::card::{
     BUSIEST, Card, Demonstration, Flaw, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Terms,
 };
-use super::regenerating::{Inner, Renewable, kinds};
+use super::regenerating::{Inner, Renewable, flaws, kinds};
 use super::theory::like;
 use super::token_ring::{self, TokenRing};
 use crate::card::Assumes;
@@ -85,19 +85,5 @@ pub const CARD: Card = Card {
     page: page!("regenerating_ring.rs"),
 };
 
-/// Known mistakes; built in [`super::flaws`].
-const FLAWS: &[Flaw] = &[
-    Flaw {
-        name: "no-generation",
-        what: "tokens carry no generation: an old one that was only late counts beside the new one",
-        breaks: "exclusion",
-        shown_by: Demonstration::of(&[1, 1, 1]),
-    },
-    Flaw {
-        name: "asked-once",
-        what: "a node that does not answer one question counts as crashed: if a QUERY is lost, it \
-               goes on with its token beside the new one",
-        breaks: "exclusion",
-        shown_by: Demonstration::of(&[1, 1]).losing(2).fifo(),
-    },
-];
+const FLAWS: &[Flaw] =
+    &flaws(Demonstration::of(&[1, 1, 1]), Demonstration::of(&[1, 1]).losing(2).fifo());

@@ -31,8 +31,10 @@
 
 use vorrang_protocol::{Group, NodeId};
 
-use super::card::{BUSIEST, Card, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Terms};
-use super::regenerating::{Inner, Renewable, kinds};
+use super::card::{
+    BUSIEST, Card, Demonstration, Flaw, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Terms,
+};
+use super::regenerating::{Inner, Renewable, flaws, kinds};
 use super::suzuki_kasami::{self, Phase, SuzukiKasami};
 use super::theory::like;
 use crate::card::Assumes;
@@ -73,6 +75,9 @@ pub const CARD: Card = Card {
         RESPONSE.costs(|at| like(&suzuki_kasami::CARD, RESPONSE, at, at.setup.clone())),
         BUSIEST.costs(|at| like(&suzuki_kasami::CARD, BUSIEST, at, at.setup.clone())),
     ],
-    flaws: &[],
+    flaws: FLAWS,
     page: page!("regenerating_suzuki_kasami.rs"),
 };
+
+const FLAWS: &[Flaw] =
+    &flaws(Demonstration::of(&[1, 1, 1]), Demonstration::of(&[1, 1]).losing(2).fifo());

@@ -58,6 +58,7 @@ use super::card::{
     BUSIEST, Card, Demonstration, Flaw, Load, MESSAGES, NOBODY, RESPONSE, SYNC_DELAY, Setting,
     Terms,
 };
+use super::stamps::Stamping;
 use super::{ALREADY_INSIDE, ALREADY_WAITING, Claim, Command, EXCLUSIVE_ONLY, NOT_INSIDE, Notice};
 use crate::card::{Assumes, Span};
 use crate::clock::{Clock, Stamp};
@@ -158,6 +159,15 @@ enum Missing {
 enum Patience {
     Once,
     NoMore,
+}
+
+impl Stamping for RicartAgrawalaProbing {
+    fn time(&self) -> u64 {
+        self.clock.now()
+    }
+    fn is_inside(&self) -> bool {
+        self.phase == Phase::Inside
+    }
 }
 
 impl RicartAgrawalaProbing {

@@ -10,10 +10,11 @@
 //!
 //! | | entries in the order of stamps |
 //! | --- | --- |
-//! | Lamport, Ricart–Agrawala | promised |
+//! | Lamport, Ricart–Agrawala, total order by stamps | promised |
 //! | Carvalho–Roucairol | no: who has all permissions enters again before an older one arrives |
-//! | Maekawa | no: the younger of two may have all its locks before the older one has asked |
-//! | coordinator, tokens | requests have no stamps |
+//! | Maekawa, Sanders, Cao–Singhal, majority votes | no: the younger of two may have all its locks before the older one has asked |
+//! | several inside together | has no meaning: an older request may wait for a claim that a younger one does not want |
+//! | coordinator, tokens, other orders | requests have no stamps |
 
 use alloc::format;
 use alloc::string::String;
@@ -23,9 +24,12 @@ use vorrang_protocol::{
 };
 
 use super::carvalho_roucairol::CarvalhoRoucairol;
+use super::handing_on::{self, CaoSinghal};
 use super::lamport::Lamport;
-use super::locking::{Locking, Structure};
+use super::locking::{Locking, Phase, Structure};
+use super::majority_votes::MajorityVotes;
 use super::ricart_agrawala::RicartAgrawala;
+use super::total_order::TotalOrder;
 use super::{Command, Notice};
 use crate::clock::Stamp;
 use crate::flaw::Flawed;
@@ -40,6 +44,11 @@ pub trait Stamping: Protocol<Command = Command, Notice = Notice> {
     fn time(&self) -> u64;
     /// Whether its application is inside.
     fn is_inside(&self) -> bool;
+    /// The time of the request that it waits with, where a node that comes up again may have it ask
+    /// once more with a later one.
+    fn waits_since(&self) -> Option<u64> {
+        None
+    }
 }
 
 impl Stamping for RicartAgrawala {
@@ -79,12 +88,55 @@ impl<S: Structure> Stamping for Locking<S> {
     }
 }
 
+impl Stamping for CaoSinghal {
+    fn time(&self) -> u64 {
+        self.waits_since().unwrap_or_else(|| self.clock.now())
+    }
+    fn is_inside(&self) -> bool {
+        matches!(self.phase, handing_on::Phase::Inside(_))
+    }
+    fn waits_since(&self) -> Option<u64> {
+        match self.phase {
+            handing_on::Phase::Waiting { time, .. } => Some(time),
+            handing_on::Phase::Outside | handing_on::Phase::Inside(_) => None,
+        }
+    }
+}
+
+impl Stamping for MajorityVotes {
+    fn time(&self) -> u64 {
+        self.clock.now()
+    }
+    fn is_inside(&self) -> bool {
+        matches!(self.phase, Phase::Inside(_))
+    }
+    fn waits_since(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Waiting(time) => Some(time),
+            Phase::Outside | Phase::Inside(_) => None,
+        }
+    }
+}
+
+/// Of the orders that are the same for all, that by stamps alone gives requests any.
+impl Stamping for TotalOrder {
+    fn time(&self) -> u64 {
+        self.last_stamp().unwrap_or(0)
+    }
+    fn is_inside(&self) -> bool {
+        self.is_inside()
+    }
+}
+
 impl<P: Stamping> Stamping for Flawed<P> {
     fn time(&self) -> u64 {
         self.node().time()
     }
     fn is_inside(&self) -> bool {
         self.node().is_inside()
+    }
+    fn waits_since(&self) -> Option<u64> {
+        self.node().waits_since()
     }
 }
 
@@ -126,6 +178,15 @@ fn in_order<P: Stamping>(at: &Situation<'_, Remembering<P>>) -> Result<(), Strin
     Ok(())
 }
 
+impl<P: Stamping> Remembering<P> {
+    /// It may have asked once more.
+    fn look(&mut self) {
+        if let (Some(stamp), Some(time)) = (&mut self.stamp, self.node.waits_since()) {
+            stamp.time = time;
+        }
+    }
+}
+
 impl<P: Stamping> Protocol for Remembering<P> {
     type Message = P::Message;
     type Timer = P::Timer;
@@ -150,11 +211,13 @@ impl<P: Stamping> Protocol for Remembering<P> {
     fn on_message(&mut self, from: NodeId, message: P::Message, fx: &mut impl Effects<Self>) {
         let fx = &mut Relay::<Self, _, _>::new(fx);
         self.node.on_message(from, message, &mut DynEffects(fx));
+        self.look();
     }
 
     fn on_timer(&mut self, timer: P::Timer, fx: &mut impl Effects<Self>) {
         let fx = &mut Relay::<Self, _, _>::new(fx);
         self.node.on_timer(timer, &mut DynEffects(fx));
+        self.look();
     }
 
     fn on_restart(&mut self, fx: &mut impl Effects<Self>) {

@@ -184,6 +184,15 @@ impl TotalOrder {
         }
     }
 
+    pub(super) const fn is_inside(&self) -> bool {
+        matches!(self.phase, Phase::Inside)
+    }
+
+    /// The last stamp that it has used, if its order is that of stamps.
+    pub(super) fn last_stamp(&self) -> Option<u64> {
+        self.order.last_stamp_of(self.me)
+    }
+
     /// Multicasts a word of the lock.
     fn cast(&mut self, word: &str, fx: &mut impl Effects<Self>) {
         let mut acts = Vec::new();
@@ -329,6 +338,21 @@ pub(crate) fn recipe() -> Recipe<TotalOrder> {
     })
 }
 
+/// The nodes of a set-up, if its order gives every request a stamp.
+pub(crate) fn stamped() -> Recipe<TotalOrder> {
+    Recipe::new(|setup| {
+        let nodes = recipe().nodes(setup)?;
+        if setup.ordering != Ordering::Lamport {
+            return Err(Unfit(format!(
+                "--ordering {}: requests have stamps (t, i) only with --ordering {}",
+                setup.ordering.name(),
+                Ordering::Lamport.name()
+            )));
+        }
+        Ok(move |id| nodes(id))
+    })
+}
+
 /// The nodes of a set-up, whether all have one order or not.
 pub(crate) fn unchecked() -> Recipe<TotalOrder> {
     of_setup(TotalOrder::of)
@@ -343,7 +367,7 @@ pub const CARD: Card = Card {
     assumes: Assumes::FIFO.ordering(Ordering::Sequencer),
     takes: &[Parameter::Ordering],
     terms: Terms {
-        promises: Promises { ordering: keeps_causes, bypass: Some(bypass), ..Promises::NONE },
+        promises: Promises { ordering: keeps_causes, bypass: Some(bypass), stamps: true },
         needs,
         ..Terms::PLAIN
     },

@@ -52,6 +52,19 @@ where
     }
 }
 
+/// Is in words: no text that Rust would write of a value, none in quotation marks twice, and no
+/// number that encodes two.
+fn in_words(name: &str, text: &str) {
+    for debug in ["{ ", "NodeId(", "Some(", "None", "\\\""] {
+        assert!(!text.contains(debug), "{name} shows '{debug}' in {text}");
+    }
+    let numbers = text.split(|it: char| !it.is_ascii_digit());
+    for number in numbers.filter(|it| !it.is_empty()) {
+        let is_small = number.parse::<u64>().is_ok_and(|it| it < 1 << 32);
+        assert!(is_small, "{name} shows the number {number} in {text}");
+    }
+}
+
 /// The different states of each node so far, with what is shown of them.
 struct Seen<'a, P> {
     name: &'a str,
@@ -67,6 +80,10 @@ where
         M: Monitor<Command = P::Command, Notice = P::Notice>,
     {
         let name = self.name;
+        for label in stage.flight().iter().chain(&stage.timers()) {
+            in_words(name, label);
+        }
+        in_words(name, stage.said());
         for (NodeId(id), _, node) in stage.nodes() {
             if self.states.len() <= id as usize {
                 self.states.push(Vec::new());
@@ -77,6 +94,8 @@ where
             }
             let shown = node.state();
             assert!(!shown.is_empty(), "{name} shows nothing of its state");
+            in_words(name, &shown.to_string());
+            in_words(name, &serde_json::to_string(&shown).expect("a state can be written"));
             if let Some((other, _)) = states.iter().find(|(_, other)| *other == shown) {
                 panic!(
                     "{name}: of node {id} the same is shown, {shown}, as\n{other:?}\nand\n{node:?}"
@@ -115,12 +134,27 @@ fn every_order_of_deliveries_shows_its_state() {
 }
 
 #[test]
+fn members_that_come_and_go_show_their_state() {
+    for carrier in [
+        "ack --nodes 3 --topology complete --within 1ms --window 4 --tries 2",
+        "nack --nodes 3 --topology complete --within 1ms --window 4 --tail heartbeat --tries 2",
+        "srm --nodes 3 --topology line --within 1ms --window 64 --waits fixed --distances known \
+         --draws 2 --tries 2",
+    ] {
+        let come = "cast one 0\nsettle\ncrash 1\nrestart 1\nsettle\ncast two 1\n";
+        golden::play(&format!("{carrier} --ordering fifo\n{come}cast three 2\nsettle\nleave 2\n"))
+            .unwrap();
+    }
+}
+
+#[test]
 fn locks_on_views_show_their_state() {
     let anew = NodeFactory::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)));
     let founders: Vec<NodeId> = (0..3).map(NodeId).collect();
     let node = |id| Locks::new(id, Group::of(3), &founders, anew.clone());
     let monitor = Fed::new(Locked::new(Group::of(3)));
     let stage = Stage::new(Group::of(3).members().map(node), monitor);
-    let script = "acquire 1\nsettle\nsuspect 1 0\nsuspect 1 2\nbeat 0\nsettle\nrelease 1\n";
+    let script = "acquire 1\nsettle\nsuspect 1 0\nsuspect 1 2\nbeat 0\nsettle\nrelease 1\ncrash 2\n\
+                  restart 2\nbeat 2\ntrust 1 2\ntrust 1 0\nsettle\nbeat 0\nsettle\n";
     differ("suzuki-kasami on views", stage, script);
 }

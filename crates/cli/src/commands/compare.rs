@@ -145,7 +145,7 @@ fn pages(rows: &[Row]) -> Vec<&str> {
 /// Runs everything, with a bar if it takes long.
 pub(crate) fn measured(runs: &[Vec<Box<dyn Run>>]) -> Result<Vec<Row>, Failure> {
     let total = runs.iter().map(Vec::len).sum::<usize>() as u64;
-    with_bar(total, "{bar:40} {pos} of {len} runs, {eta} left", |told| measure(runs, told))
+    with_bar(total, "{bar:40} {pos} of {len} runs, {left} left", |told| measure(runs, told))
 }
 
 /// Says what was left out, where it does not come between the figures.

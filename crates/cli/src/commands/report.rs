@@ -210,7 +210,7 @@ impl Report {
         let selected = selection.runs(&points, |_| None)?;
         let runs: Vec<&dyn Run> = selected.runs.iter().flatten().map(|run| &**run).collect();
         let header = header(&runs)?;
-        let bar = progress(runs.len() as u64, "{bar:40} {pos} of {len} points, {eta} left");
+        let bar = progress(runs.len() as u64, "{bar:40} {pos} of {len} points, {left} left");
         let one = |run: &&dyn Run| {
             let row = csv_row(&header, &figures(&run.simulate(None, None)?));
             bar.inc(1);
@@ -261,7 +261,7 @@ impl Report {
                 Err(failure) => return Err(failure),
             }
         }
-        let template = "{bar:40} {human_pos} of {human_len} runs, {eta} left";
+        let template = "{bar:40} {human_pos} of {human_len} runs, {left} left";
         let rows = with_bar(tries(&trials), template, |told| strike(trials, told))?;
         page.paragraph(&summary(&rows, &under));
         let all: Vec<&Survivor> = rows.iter().collect();

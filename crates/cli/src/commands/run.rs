@@ -78,7 +78,7 @@ impl Run {
                 run.over_tcp(Place { at, progress: Some(told) }, trace.into())
             })?
         } else {
-            let template = "{bar:40} {human_pos} of {human_len}, {eta} left";
+            let template = "{bar:40} {human_pos} of {human_len}, {left} left";
             with_bar(run.total(), template, |told| run.simulate(trace, Some(told)))?
         };
         let mut value = measured.json();

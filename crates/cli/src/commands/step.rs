@@ -8,6 +8,7 @@ use vorrang_experiment::golden;
 use vorrang_experiment::lookup;
 use vorrang_experiment::options::check::{Channels, CheckArgs};
 use vorrang_experiment::options::explicit_args::ExplicitArgs;
+use vorrang_experiment::options::views::ViewsCheckArgs;
 use vorrang_experiment::options::{OrderKind, SetupArgs};
 use vorrang_experiment::values::whole;
 use vorrang_node::terminal::print;
@@ -41,6 +42,7 @@ use vorrang_terminal::table::table;
     vorrang step lamport\n  \
     vorrang step ricart-agrawala --flaw no-tie-break\n  \
     vorrang step bully --nodes 4 --within 1ms\n  \
+    vorrang step lamport --on-views\n  \
     vorrang step --list\n  \
     vorrang step --script maekawa-thirteen\n  \
     vorrang step --script my.run\n  \
@@ -64,7 +66,8 @@ pub(crate) struct Step {
 }
 
 /// The first line of a script.
-const SET: [&str; 7] = ["algorithm", "nodes", "flaw", "reliable", "k", "within", "holder"];
+const SET: [&str; 8] =
+    ["algorithm", "nodes", "flaw", "reliable", "on_views", "k", "within", "holder"];
 
 /// The algorithm to step through.
 #[derive(Clone, Debug, clap::Args)]
@@ -82,6 +85,10 @@ pub(crate) struct StepArgs {
     /// Put a layer of reliable channels under the algorithm
     #[arg(long)]
     reliable: bool,
+    /// Step through a lock inside the views of a group: 'suspect 2 0' has node 0 suspect node 2,
+    /// 'beat 0' has it say how it stands, and a majority goes on without crashed nodes
+    #[arg(long)]
+    on_views: bool,
     #[command(flatten, next_help_heading = "Set-up")]
     setup: SetupArgs,
 }
@@ -113,10 +120,11 @@ impl Step {
                     })?;
                 let about = entry.algorithm.about();
                 self.args.check_fit(&[&about])?;
-                let StepArgs { nodes, order, flaw, reliable, setup } = given;
+                let StepArgs { nodes, order, flaw, reliable, on_views, setup } = given;
                 let reliable = reliable.then_some(Channels::Correct);
-                let args =
-                    CheckArgs { nodes, order, flaw, reliable, setup, ..CheckArgs::default() };
+                let views = ViewsCheckArgs { on_views, ..ViewsCheckArgs::default() };
+                let own = CheckArgs::default();
+                let args = CheckArgs { nodes, order, flaw, reliable, setup, views, ..own };
                 Session::new(name, args, (surface, draw))?
             }
             (None, None) => return Err(Failure::usage("which algorithm? see 'vorrang list'")),

@@ -264,7 +264,7 @@ impl Survive {
 
 /// Lets every fault strike, with a bar if it takes long.
 fn struck(trials: Vec<Trials>) -> Result<Vec<Row>, Failure> {
-    let template = "{bar:40} {human_pos} of {human_len} runs, {eta} left";
+    let template = "{bar:40} {human_pos} of {human_len} runs, {left} left";
     with_bar(tries(&trials), template, |told| strike(trials, told))
 }
 

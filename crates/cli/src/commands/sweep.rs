@@ -158,7 +158,7 @@ impl UnderWay {
     /// Computes the missing points on all cores, writing each as soon as it is known; whether it
     /// was not interrupted.
     fn compute(&self, missing: &[Point<'_>], total: usize) -> Result<bool, Failure> {
-        let bar = progress(total as u64, "{bar:40} {pos} of {len} points, {eta} left");
+        let bar = progress(total as u64, "{bar:40} {pos} of {len} points, {left} left");
         bar.set_position((total - missing.len()) as u64);
         interrupt::listen()?;
         let interrupted = AtomicBool::new(false);

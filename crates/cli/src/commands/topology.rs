@@ -77,7 +77,7 @@ impl Topology {
         ];
         let mut text = format!("vorrang topology {} --nodes {}\n\n", shape.in_short(), self.nodes);
         for (name, value) in rows {
-            let _ = writeln!(text, "  {name:16} {value}");
+            text += &wrapped(&format!("  {name:16} {value}\n"));
         }
         if self.nodes > MOST_LISTED {
             text += &wrapped(&format!(

@@ -47,8 +47,9 @@ pub(super) fn read_header(text: &str, about: &About) -> Result<CheckArgs, Failur
     let wrong = |why: String| Failure::usage(format!("the first line of the script: {why}"));
     let given = read(text).map_err(wrong)?.args;
     let set_up = Parameter::ALL.map(Parameter::name);
-    let known =
-        |it: &str| set_up.contains(&it) || ["nodes", "order", "flaw", "reliable"].contains(&it);
+    let known = |it: &str| {
+        set_up.contains(&it) || ["nodes", "order", "flaw", "reliable", "on_views"].contains(&it)
+    };
     if let Some(other) = given.typed().iter().find(|it| !known(it)) {
         let other = other.replace('_', "-");
         return Err(wrong(format!("--{other} does not apply to the run so far")));

@@ -139,16 +139,16 @@ impl Session {
     ) -> Result<Self, Failure> {
         let entry = lookup::algorithm(name)?;
         let about = entry.algorithm.about();
-        let staged = match &args.flaw {
-            None => entry.correct.stage(&args)?,
-            Some(flaw) => lookup::flawed(entry, flaw)?.stage(&args)?,
-        };
+        let staged = lookup::subject(entry, &args)?.stage(&args)?;
         let mut header = format!("{name} {}", staged.setup().text(about.takes));
         if let Some(flaw) = &args.flaw {
             header.push_str(&format!(" --flaw {flaw}"));
         }
         if args.reliable.is_some() {
             header.push_str(" --reliable");
+        }
+        if args.views.on_views {
+            header.push_str(" --on-views");
         }
         if let Some(order) = args.order.filter(|it| Order::from(*it) != about.assumes.order) {
             header.push_str(&format!(

@@ -5,7 +5,7 @@ use crate::support;
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{Duration, Instant};
 
-use support::node::{Node, signal, undisturbed};
+use support::node::{Node, addresses, signal, undisturbed};
 use support::{run, vorrang};
 
 /// An address that no other test uses.
@@ -124,6 +124,27 @@ fn one_that_dies_while_they_look_is_replaced() {
     assert!(silence > Duration::from_millis(1_200), "{silence:?}");
     let mut nodes = vec![first, looks(&at, &options), looks(&at, &options)];
     talk(&mut nodes);
+    quit(nodes);
+}
+
+#[test]
+fn a_member_that_is_killed_after_the_start_takes_its_place_again_at_its_address() {
+    let (at, address) = (multicast(), addresses(1).remove(0));
+    let options = ["--discover", "2", "--tries", "8", "--within", "50ms"];
+    let listening = [&options[..], &["--listen", &address]].concat();
+    let mut nodes = vec![looks(&at, &options), looks(&at, &listening)];
+    talk(&mut nodes);
+    let mut dies = nodes.pop().expect("two");
+    dies.child.kill().expect("it can be killed");
+    dies.child.wait().expect("it is dead");
+    let mut back = looks(&at, &listening);
+    found(&back);
+    back.until_told("came back");
+    back.say("here again");
+    while !nodes[0].hear().ends_with(": here again") {}
+    nodes[0].say("welcome");
+    while !back.hear().ends_with(": welcome") {}
+    nodes.push(back);
     quit(nodes);
 }
 

@@ -154,8 +154,21 @@ fn the_order_of_stamps_is_more_than_happened_before_and_less() {
     let published = "check ricart-agrawala --flaw replies-carry-no-clock --entries 2,1,1";
     is_verified(&format!("{published} --property stamps"));
     breaks(&format!("{published} --property ordering"), "ordering");
-    // Cause is kept by these two, and stamps are not.
-    for (command, size) in [("carvalho-roucairol", "--entries 2,1"), ("maekawa", "--nodes 3")] {
+    is_verified("check ricart-agrawala-probing --entries 1,1 --property stamps");
+    is_verified("check total-order --ordering lamport --entries 1,1 --property stamps");
+    refused(
+        "check total-order --property stamps",
+        &["--ordering sequencer", "stamps (t, i) only with --ordering lamport"],
+    );
+    // Cause is kept by the first two, and stamps are not; nor are they where the younger of two may
+    // have all its locks before the older one has asked.
+    for (command, size) in [
+        ("carvalho-roucairol", "--entries 2,1"),
+        ("maekawa", "--nodes 3"),
+        ("sanders --structure maekawa", "--nodes 3"),
+        ("cao-singhal", "--nodes 3"),
+        ("majority-votes", "--nodes 3"),
+    ] {
         let found = breaks(&format!("check {command} {size} --property stamps"), "stamp order");
         let warnings = found["warnings"].to_string();
         assert!(warnings.contains("the order of stamps is not promised"), "{warnings}");
@@ -164,7 +177,11 @@ fn the_order_of_stamps_is_more_than_happened_before_and_less() {
     }
     refused(
         "check central --property stamps",
-        &["the stamps of central, if it has any, are not remembered", "ricart-agrawala"],
+        &["not for central: its requests have no stamps", "it is for lamport, ricart-agrawala"],
+    );
+    refused(
+        "check k-exclusion --k 2 --property stamps",
+        &["not for k-exclusion: several may be inside together"],
     );
 }
 

@@ -177,6 +177,16 @@ fn a_group_without_most_of_its_nodes_does_not_say_that_it_goes_on() {
         assert_eq!(last_words(&mut nodes[1]).0, Some(0));
         let told = nodes[0].until_told("node 1 has left for good");
         assert!(told.contains("tolerates the loss of one node and not of more"), "{told}");
+        let stops = if algorithm == "view-leader" { "leader is found" } else { "is delivered" };
+        let words = ["no majority of the voters {0, 1, 2} answers", stops, "any more (silent: "];
+        // It is so as soon as the others are suspected.
+        let says_so = (0..200).any(|_| {
+            nodes[0].say("status");
+            let lines =
+                std::iter::from_fn(|| nodes[0].out.recv_timeout(Duration::from_millis(100)).ok());
+            lines.collect::<Vec<_>>().iter().any(|it| words.iter().all(|word| it.contains(word)))
+        });
+        assert!(says_so, "{algorithm}");
     }
 }
 

@@ -6,6 +6,7 @@ use crate::support;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::thread;
+use std::time::Duration;
 
 #[cfg(unix)]
 use support::node::signal;
@@ -290,9 +291,24 @@ fn a_group_that_multicasts_is_joined_by_the_address_of_any_member() {
     for node in &nodes[..2] {
         hears_at_last(node, "{0', 2'}");
     }
-    for node in nodes {
-        assert_eq!(node.quit().0, Some(0));
-    }
+    assert_eq!(nodes.pop().map(|node| node.quit().0), Some(Some(0)));
+    // Of two the first would go on alone, and the other does not.
+    let mut first = nodes.remove(0);
+    first.child.kill().expect("it can be killed");
+    first.child.wait().expect("it is dead");
+    let words = "answers, and nothing is delivered at this node any more (silent: 0)";
+    nodes[0].until_told(words);
+    nodes[0].say("status");
+    while !nodes[0].hear().contains(words) {}
+    nodes[0].say("state");
+    let state: Vec<String> = (0..200).map_while(|_| heard(&nodes[0])).collect();
+    let state = state.join("\n");
+    assert!(state.contains("suspects") && !state.contains("62 63"), "numbers of nobody: {state}");
+}
+
+/// What it says within a moment.
+fn heard(node: &Node) -> Option<String> {
+    node.out.recv_timeout(Duration::from_millis(500)).ok()
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn a_status_says_which_node_leads_or_which_view_it_is() {
     let bully =
         (&["--algorithm", "bully", "--within", "200ms"][..], "node 2 leads", "coordinator: 2");
     let slow = &["--algorithm", "virtual-synchrony", "--beat", "200ms", "--margin", "5s"][..];
-    for (options, hears_of, says) in [bully, (slow, "view 1 {0, 1, 2}", "view: 1 {0, 1, 2}")] {
+    for (options, hears_of, says) in [bully, (slow, "view 1 {0, 1, 2}", "view 1 {0, 1, 2}")] {
         let (mut nodes, _) = started(3, options);
         if says == bully.2 {
             nodes[1].say("elect");

@@ -4,7 +4,7 @@
 use crate::support;
 
 use serde_json::Value;
-use support::{Folder, json, json_of, run};
+use support::{Folder, json, json_of, run, run_on};
 use vorrang_algorithms::mutex::Mutex;
 use vorrang_algorithms::problem::Problem as _;
 use vorrang_catalogue::abouts;
@@ -293,6 +293,30 @@ fn of_two_nodes_not_every_crash_is_fine_on_views() {
 }
 
 #[test]
+fn a_lock_on_views_can_be_driven_by_hand() {
+    // Node 2 is inside and crashes; the two others agree on a view without it.
+    let script =
+        "acquire 2\nsettle\nacquire 0\nsettle\ncrash 2\nsuspect 2 0\nsuspect 2 1\nsettle\n";
+    let (code, out, err) = run_on(script, &["step", "lamport", "--on-views"]);
+    assert_eq!((code, &*err), (0, ""), "{out}");
+    assert!(out.starts_with("lamport --nodes 3 --on-views\n"), "{out}");
+    assert!(out.contains("  2 entered with token (1, "), "{out}");
+    assert!(
+        out.contains("NEWVIEW(2 {0, 1}") && out.contains("  0 entered with token (2, "),
+        "{out}"
+    );
+    // What is written is a script again.
+    let (code, again, err) = run_on(&out, &["step", "lamport", "--on-views"]);
+    assert_eq!((code, again), (0, out), "{err}");
+    let (_, state, _) = run_on("suspect 2 0\nstate --json\n", &["step", "lamport", "--on-views"]);
+    assert!(state.contains(r#""suspects":[2]"#), "{state}");
+    let flawed = ["step", "suzuki-kasami", "--on-views", "--flaw", "view-ignored"];
+    assert_eq!(run_on("acquire 1\nsettle\n", &flawed).0, 0);
+    let (code, _, err) = run_on("check\n", &["step", "lamport", "--on-views"]);
+    assert!(code == 2 && err.contains("'vorrang check NAME --on-views'"), "{err}");
+}
+
+#[test]
 fn what_cannot_be_on_views_is_refused_with_the_reason() {
     let refused = |args: &[&str], words: &[&str]| {
         let (code, out, err) = run(args);
@@ -324,4 +348,7 @@ fn what_cannot_be_on_views_is_refused_with_the_reason() {
     refused(&["run", "raymond", "--beat", "5ms"], &["raymond does not take --beat"]);
     refused(&with("raymond", &["--flaw", "no-such"]), &["unknown flaw of raymond 'no-such'"]);
     refused(&["survive", "--on-views", "-a", "bully"], &["mutual exclusion", "bully"]);
+    refused(&["step", "bully", "--on-views"], &["--on-views is an option of mutual exclusion"]);
+    refused(&["step", "lamport", "--on-views", "--reliable"], &["--reliable", "lose nothing"]);
+    refused(&["step", "raymond", "--on-views", "--holder", "1"], &["--holder 1", "numbers them"]);
 }

@@ -113,6 +113,7 @@ fn nothing_in_a_table_is_wider_than_the_screen() {
         "check ricart-agrawala --flaw list",
         "explain terms",
         "quorum compare --nodes 12",
+        "topology random:0.3",
         "quorum grid --analyse --show",
         "explain",
     ];

@@ -45,6 +45,32 @@ fn what_is_said_to_a_golden_run_is_the_golden_run() {
     }
 }
 
+/// The checker knows that, too: from there it finds nothing wrong.
+#[test]
+fn nothing_rests_while_others_wait_for_whoever_is_inside() {
+    let script = "acquire 0\nsettle\nacquire 1\nsettle\nrest\nrelease 0\nsettle\nrest\n";
+    let (code, out, err) = run_on(script, LAMPORT);
+    assert!(code == 2 && !out.contains("VIOLATION"), "{out}");
+    assert!(err.contains("node 0 is inside and bound to leave: say release 0 first"), "{err}");
+    let denied = ["step", "central", "--flaw", "always-denied"];
+    let (code, out, _) = run_on("acquire 0\nsettle\nrest\n", &denied);
+    assert!(code == 1 && out.contains("VIOLATION progress"), "nobody is inside: {out}");
+}
+
+/// The stamps of the slide, 8 and 12, and what the clocks come to.
+#[test]
+fn the_slide_of_ricart_and_agrawala_is_a_golden_run() {
+    let script = ["step", "--script", "ricart-agrawala-stamps"];
+    let (code, out, err) = run(&script);
+    assert_eq!(code, 0, "{err}");
+    let act: Vec<&str> = out.split("# The slide").nth(1).expect("it").lines().collect();
+    let sent = |what: &str| act.iter().filter(|line| line.contains(what)).count();
+    assert_eq!((sent("REQUEST(8)"), sent("REQUEST(12)")), (2, 2), "{out}");
+    assert_eq!((sent("REPLY(8,"), sent("REPLY(12,")), (2, 2), "{out}");
+    let entered: Vec<&str> = act.into_iter().filter(|line| line.ends_with(" entered")).collect();
+    assert_eq!(entered, ["  1 entered", "  0 entered"]);
+}
+
 #[test]
 fn states_are_a_table_in_the_words_of_the_papers() {
     let state = |algorithm: &str, script: &str| {

@@ -34,6 +34,20 @@ fn an_unknown_algorithm_is_refused_with_the_nearest_name() {
 }
 
 #[test]
+fn whoever_looks_for_a_fallback_is_told_which_algorithms_have_one() {
+    for command in
+        ["run maekawa --fallback", "check maekawa --fallback 3", "run lamport --fallback"]
+    {
+        refused(
+            command,
+            &["unexpected argument '--fallback'", "maekawa-fallback, cao-singhal-fallback"],
+        );
+    }
+    let (code, _, err) = run(&["run", "maekawa", "--fall"]);
+    assert!(code == 2 && !err.contains("maekawa-fallback"), "{err}");
+}
+
+#[test]
 fn more_nodes_than_a_simulation_can_hold_are_refused() {
     let words = ["--nodes 1000000", "ricart-agrawala", "1999998 messages"];
     refused("run ricart-agrawala --nodes 1000000", &words);

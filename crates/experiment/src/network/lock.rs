@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::mutex::spec::HappenedBefore;
-use vorrang_algorithms::mutex::{Command, Mutex, Notice};
+use vorrang_algorithms::mutex::{Mutex, Notice};
 use vorrang_catalogue::NodeOf;
 use vorrang_net::{Clock, Config, Log};
 use vorrang_protocol::NodeId;
@@ -18,7 +18,7 @@ use vorrang_sim::{FaultCounts, Random};
 use vorrang_trace::{Measure, Record, Summary, Verdict, What, judge};
 
 use super::kills::{Kills, in_order};
-use super::turns::quota;
+use super::turns::{acquire, quota};
 use super::worker::{Shift, WorkerSetup};
 use super::{
     Counted, News, Nodes, Place, Processes, events, kills, local, orders, processes, runtime,
@@ -215,12 +215,6 @@ impl Stall {
         }
         self.since.elapsed() > self.patience
     }
-}
-
-/// One of the claims that the algorithm grants.
-pub(super) fn acquire(scenario: &Scenario, random: &mut Random) -> Command {
-    let claims = scenario.card.terms.claims;
-    Command::Acquire(claims[random.below(claims.len() as u64) as usize])
 }
 
 /// Waits until a node has left and will not ask again by itself; false if none ever will.

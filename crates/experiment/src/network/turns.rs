@@ -93,3 +93,9 @@ pub(super) fn quota(scenario: &Scenario, node: NodeId) -> u64 {
         LoadKind::Light | LoadKind::Burst => 0,
     }
 }
+
+/// One of the claims that the algorithm grants.
+pub(super) fn acquire(scenario: &Scenario, random: &mut Random) -> Command {
+    let claims = scenario.card.terms.claims;
+    Command::Acquire(claims[random.below(claims.len() as u64) as usize])
+}

@@ -1,6 +1,5 @@
 //! The options of locks on views.
 
-use std::convert::Infallible;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::sync::{Mutex, PoisonError};

@@ -21,6 +21,7 @@ use super::observation::{Activity, ApplicationEvent, InitialRoles, Role};
 use super::question::Question;
 use super::retrace::{Retraced, Watching};
 use super::scene::Scene;
+use super::staged::Staged;
 use super::survives::Survives;
 use super::verify::Query;
 use crate::failure::Failure;
@@ -160,6 +161,11 @@ pub trait Checked: Catalogued + Explored {
     fn asks_of_the_past(_: &CheckArgs) -> Option<Past<'_>> {
         None
     }
+
+    /// Why entries have no order of stamps, if those of the algorithm are not compared.
+    fn why_unstamped(_: &'static Card<Self>, _: &Setup) -> &'static str {
+        "there are no stamps"
+    }
 }
 
 /// Questions for which nodes must remember what the algorithm has no use for.
@@ -175,6 +181,13 @@ pub enum Past<'a> {
 pub trait Stepped: Checked {
     /// The monitor: all promises, and those that the flaw breaks.
     fn staged(card: &'static Card<Self>, setup: &Setup, flaw: Option<&str>) -> Self::Watch;
+    /// The algorithm on views on a stage, if that is what was asked.
+    fn staged_on_views(
+        _: &any::Entry<Self>,
+        _: &CheckArgs,
+    ) -> Result<Option<Box<dyn Staged>>, Failure> {
+        Ok(None)
+    }
     /// All that an application does for one request; nothing if it never asks.
     fn turn(card: &'static Card<Self>, setup: &Setup, at: NodeId)
     -> Vec<check::Ask<Self::Command>>;

@@ -6,9 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use vorrang_algorithms::problem::Problem;
 use vorrang_catalogue::NodeOf;
 use vorrang_draw::{Bar, Look, Mark};
-use vorrang_protocol::{Message as _, NodeId, show_duration_ns};
+use vorrang_protocol::{Message as _, NodeId};
 use vorrang_sim::Recorder;
-use vorrang_trace::{Fault, Line, Loss, Payload, Record, What};
+use vorrang_trace::{Line, Loss, Payload, Record, What};
 
 use super::ProblemDriver;
 use super::to_file::ToFile;
@@ -223,10 +223,7 @@ pub fn observed_line(it: &Observation) -> String {
         What::Doubled { to, seq } => format!("{node} ! message {seq} to {to} is duplicated"),
         What::Crash => format!("{node} ! crashes"),
         What::Restart => format!("{node} ! restarts"),
-        What::Fault(Fault::Delayed { to, seq, by_ns }) => {
-            format!("{node} ! message {seq} to {to} takes {} longer", show_duration_ns(*by_ns))
-        }
-        What::Fault(fault) => format!("{node} ! {fault:?}"),
+        What::Fault(fault) => format!("{node} ! {fault}"),
     };
     format!("{:>10.3} ms  {what}", it.at_ns as f64 / 1e6)
 }

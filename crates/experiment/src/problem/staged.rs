@@ -8,12 +8,13 @@ use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::NodeOf;
 use vorrang_check::{Ask, Faults, Plan, Stray, System};
 use vorrang_protocol::{
-    Guard, NodeId, NodeSet, NodeState, Occurrence, Order, Outbox, Protocol, Refused, Transition,
-    Violation,
+    Graph, Guard, NodeId, NodeSet, NodeState, Occurrence, Order, Outbox, Protocol, Refused,
+    Transition, Violation,
 };
 use vorrang_trace::{End, Ending, Header, Recording, Stage, Wrong};
+use vorrang_workload::Explored;
 
-use super::{ProblemDriver, Watcher, counterexample, graph, verify};
+use super::{ProblemDriver, Question, Watcher, counterexample, graph, verify};
 use crate::check_answer::CheckAnswer;
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
@@ -77,56 +78,91 @@ pub struct Ahead {
     pub early: Option<String>,
 }
 
-/// Nodes of any algorithm of a problem on a stage.
-struct StagedOf<Q: ProblemDriver> {
-    card: &'static Card<Q>,
-    flaw: Option<&'static str>,
+/// What a stage is told of the nodes on it.
+pub(super) struct Cast<Q: Explored> {
+    pub(super) setup: Setup,
+    pub(super) header: Header,
+    pub(super) order: Order,
+    pub(super) monitor: Q::Watch,
+    pub(super) nodes: Vec<NodeOf<Q>>,
+    pub(super) guards: Vec<Guard<NodeOf<Q>>>,
+    /// All that may be said to a node.
+    pub(super) commands: Vec<Q::Command>,
+    /// How the checker goes on from there.
+    pub(super) ahead: Continuation<Q>,
+}
+
+/// How the checker is asked about all that can follow.
+pub(super) enum Continuation<Q: Explored> {
+    Asked(Asked<Q>),
+    /// It is not, for this reason.
+    No(&'static str),
+}
+
+/// A question of the checker about a run that has begun.
+pub(super) struct Asked<Q: Explored> {
+    /// What the application of each node does for one request.
+    turns: Vec<Vec<Ask<Q::Command>>>,
+    turns_left: fn(&[Transition<NodeOf<Q>>], u32) -> u32,
+    graph: Option<Graph>,
+    question: Box<dyn Fn(&CheckArgs) -> Result<Question<Q>, Failure>>,
+}
+
+impl<Q: ProblemDriver> Asked<Q> {
+    /// As of any algorithm by itself.
+    pub(super) fn of(
+        (card, flaw): (&'static Card<Q>, Option<&'static str>),
+        setup: &Setup,
+    ) -> Result<Self, Failure> {
+        let members = setup.group.members();
+        Ok(Self {
+            turns: members.map(|id| Q::turn(card, setup, id)).collect(),
+            turns_left: Q::turns_left,
+            graph: graph((card, flaw), setup)?,
+            question: Box::new(move |args| Q::question(card, flaw, args)),
+        })
+    }
+
+    /// All that may be said to a node.
+    pub(super) fn commands(&self, card: &'static Card<Q>, setup: &Setup) -> Vec<Q::Command> {
+        let asks = self.turns.iter().flatten();
+        let mut commands: Vec<Q::Command> = asks.map(|ask| ask.command.clone()).collect();
+        commands.extend(Q::offers(card, setup));
+        commands.sort();
+        commands.dedup();
+        commands
+    }
+}
+
+/// Nodes of any algorithm on a stage.
+struct StagedOf<Q: Explored> {
     setup: Setup,
     header: Header,
     commands: Vec<Q::Command>,
     nodes: Vec<NodeOf<Q>>,
     guards: Vec<Guard<NodeOf<Q>>>,
+    ahead: Continuation<Q>,
     first: Stage<NodeOf<Q>, Q::Watch>,
     now: Stage<NodeOf<Q>, Q::Watch>,
     /// The states of all nodes before the last step.
     before: Vec<NodeState>,
 }
 
-pub(super) fn stage<Q: ProblemDriver>(
-    (card, flaw): (&'static Card<Q>, Option<&'static str>),
-    (setup, header): (Setup, Header),
-    (order, monitor): (Order, Q::Watch),
-    (nodes, guards): (Vec<NodeOf<Q>>, Vec<Guard<NodeOf<Q>>>),
-) -> Box<dyn Staged> {
+pub(super) fn stage<Q: Explored>(cast: Cast<Q>) -> Box<dyn Staged> {
+    let Cast { setup, header, order, monitor, nodes, guards, commands, ahead } = cast;
     let first = Stage::new(nodes.iter().cloned(), monitor).with_order(order);
     let first = first.guarded(guards.iter().cloned());
-    let asks = setup.group.members().flat_map(|id| Q::turn(card, &setup, id));
-    let mut commands: Vec<Q::Command> = asks.map(|ask| ask.command).collect();
-    commands.extend(Q::offers(card, &setup));
-    commands.sort();
-    commands.dedup();
     let now = first.clone();
     let before = states::<Q>(&now);
     let header = header.with("driver", &"step").with("clock", &"steps");
-    Box::new(StagedOf::<Q> {
-        card,
-        flaw,
-        setup,
-        header,
-        commands,
-        nodes,
-        guards,
-        first,
-        now,
-        before,
-    })
+    Box::new(StagedOf::<Q> { setup, header, commands, nodes, guards, ahead, first, now, before })
 }
 
-fn states<Q: ProblemDriver>(stage: &Stage<NodeOf<Q>, Q::Watch>) -> Vec<NodeState> {
+fn states<Q: Explored>(stage: &Stage<NodeOf<Q>, Q::Watch>) -> Vec<NodeState> {
     stage.nodes().map(|(_, _, node)| node.state()).collect()
 }
 
-impl<Q: ProblemDriver> Staged for StagedOf<Q> {
+impl<Q: Explored> Staged for StagedOf<Q> {
     fn setup(&self) -> &Setup {
         &self.setup
     }
@@ -186,25 +222,23 @@ impl<Q: ProblemDriver> Staged for StagedOf<Q> {
         (args, requests): (&CheckArgs, u32),
         watcher: Watcher<'_>,
     ) -> Result<Ahead, Failure> {
-        let question = Q::question(self.card, self.flaw, args)?;
+        let Asked { turns, turns_left, graph, question } = match &self.ahead {
+            Continuation::Asked(asked) => asked,
+            Continuation::No(why) => return Err(Failure::usage((*why).to_owned())),
+        };
+        let question = question(args)?;
         let before = self.now.prefix();
-        let requests = Q::turns_left(&before.steps, requests);
-        let members = self.setup.group.members();
-        let turns: Vec<_> = members.map(|id| Q::turn(self.card, &self.setup, id)).collect();
-        let refusals = self.refusals(&turns);
+        let requests = turns_left(&before.steps, requests);
+        let refusals = self.refusals(turns);
         let refused: NodeSet = refusals.iter().map(|(at, _)| *at).collect();
-        let (plan, left_out) = plan(&before.steps, (&turns, &refused), requests);
+        let (plan, left_out) = plan(&before.steps, (turns, &refused), requests);
         let system = System {
             nodes: self.nodes.clone(),
             plan,
             monitor: question.monitor,
             links: question.links,
             faults: spent(&before.steps, question.faults),
-            demands: args.demands(
-                &self.guards,
-                graph((self.card, self.flaw), &question.setup)?,
-                question.fair,
-            ),
+            demands: args.demands(&self.guards, graph.clone(), question.fair),
         };
         let (bounds, threads) = (args.bounds(), args.threads());
         let start = Instant::now();
@@ -225,7 +259,7 @@ impl<Q: ProblemDriver> Staged for StagedOf<Q> {
     }
 }
 
-impl<Q: ProblemDriver> StagedOf<Q> {
+impl<Q: Explored> StagedOf<Q> {
     /// The nodes that would not begin a turn as they are, or as they come up again, and why.
     fn refusals(&self, turns: &[Vec<Ask<Q::Command>>]) -> Vec<(NodeId, Refused)> {
         let mut refusals = Vec::new();

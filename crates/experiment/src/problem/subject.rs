@@ -13,6 +13,7 @@ use vorrang_trace::{Header, LineEvent, Recording, What};
 use super::channels::{self, Layer, MadeOf};
 use super::remarks::assumptions;
 use super::retrace::{self, Retraced, Watching};
+use super::staged::{Asked, Cast, Continuation};
 use super::{
     ApplicationEvent, BETWEEN_PROCESSES, Past, ProblemDriver, Query, Question, Staged, Subject,
     graph, header, make, staged, verify,
@@ -61,14 +62,19 @@ impl<Q: ProblemDriver> Subject for SubjectOf<Q> {
     }
     fn stage(&self, args: &CheckArgs) -> Result<Box<dyn Staged>, Failure> {
         args.check()?;
+        if let Some(staged) = Q::staged_on_views(self.0, args)? {
+            return Ok(staged);
+        }
         let &any::Entry { card, flaw, .. } = self.0;
         let Question { setup, links, monitor, .. } = Q::question(card, flaw, args)?;
         let (nodes, guards) = self.nodes(&setup, args)?;
         // Promises about causes are none about the layer's messages.
         let monitor = if args.reliable.is_some() { monitor } else { Q::staged(card, &setup, flaw) };
         let header = self.header(&setup, args);
-        let told = (links.order, monitor);
-        Ok(staged::stage::<Q>((card, flaw), (setup, header), told, (nodes, guards)))
+        let asked = Asked::of((card, flaw), &setup)?;
+        let commands = asked.commands(card, &setup);
+        let (order, ahead) = (links.order, Continuation::Asked(asked));
+        Ok(staged::stage(Cast { setup, header, order, monitor, nodes, guards, commands, ahead }))
     }
     fn retrace(&self, run: &Recording, watch: Watching<'_>) -> Result<Retraced, Failure> {
         if run.header.get("on_views") == Some(BETWEEN_PROCESSES) {
@@ -144,7 +150,7 @@ impl<Q: ProblemDriver> SubjectOf<Q> {
     /// The nodes, over reliable channels if they are wanted, and what holds of them.
     fn nodes(&self, setup: &Setup, args: &CheckArgs) -> Result<Guarded<Q>, Failure> {
         if let Some(past) = Q::asks_of_the_past(args) {
-            let (entry, guards) = self.remembering(past)?;
+            let (entry, guards) = self.remembering(past, setup)?;
             let (node, guards) = SubjectOf(entry).node(setup, args.layer(setup), guards)?;
             return Ok((setup.group.members().map(|id| node(id)).collect(), guards));
         }
@@ -154,7 +160,7 @@ impl<Q: ProblemDriver> SubjectOf<Q> {
     }
 
     /// The nodes that remember the past, and what is asked of it.
-    fn remembering(&self, past: Past<'_>) -> Result<Remembering<Q>, Failure> {
+    fn remembering(&self, past: Past<'_>, setup: &Setup) -> Result<Remembering<Q>, Failure> {
         let name = |entry: &any::Entry<Q>| match entry.flaw {
             None => entry.card.name.to_owned(),
             Some(flaw) => format!("{} --flaw {flaw}", entry.card.name),
@@ -162,6 +168,10 @@ impl<Q: ProblemDriver> SubjectOf<Q> {
         let has_stamps =
             |entry: &any::Entry<Q>| entry.guards.iter().any(|guard| guard.name() == STAMP_ORDER);
         let asks_of_stamps = past == Past::Stamps;
+        let unstamped = || match self.0.flaw {
+            None => Q::why_unstamped(self.0.card, setup),
+            Some(_) => "the stamps are not compared with this mistake",
+        };
         let of = |entry: &'static any::Entry<Q>| {
             entry.remembering.as_deref().filter(|it| has_stamps(it) == asks_of_stamps)
         };
@@ -171,8 +181,8 @@ impl<Q: ProblemDriver> SubjectOf<Q> {
             let own = name(self.0);
             return Err(Failure::usage(match past {
                 Past::Stamps => format!(
-                    "--property stamps: the stamps of {own}, if it has any, are not remembered; \
-                     those of {others} are"
+                    "--property stamps is not for {own}: {}; it is for {others}",
+                    unstamped()
                 ),
                 Past::Lemmas(_) => format!(
                     "--lemma: there are no lemmas about the past of {own}; there are of {others}"

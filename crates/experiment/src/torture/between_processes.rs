@@ -18,8 +18,8 @@ use super::subject::{Footing, Subject};
 use crate::failure::Failure;
 use crate::options::RunArgs;
 use crate::options::fault_args::{During, FaultArgs};
-use crate::options::holder::Whom;
 use crate::options::mutex::{LoadKind, MutexArgs};
+use crate::options::whom::Whom;
 use crate::problem::minority;
 use crate::survive::Verdict;
 

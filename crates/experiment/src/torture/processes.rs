@@ -39,7 +39,8 @@ pub(super) fn subjects(
     let mut all = Subject::all(entries, nodes, flaw)?;
     all.retain(|it| match it.footing {
         Footing::Bare => flaw.is_none() && it.sizes.iter().any(|&size| it.survives(size).down > 0),
-        Footing::Channels => false,
+        // Locks on views are drawn with and without stable storage.
+        Footing::Channels | Footing::Forgetful => false,
         Footing::Views => {
             let fits = between_processes::fits(it);
             let is_subject = fits.is_ok();
@@ -61,7 +62,7 @@ pub(super) fn subjects(
 /// The schedule of that number.
 pub(super) fn drawn(subject: &Subject, seed: u64, index: u64) -> RunArgs {
     match subject.footing {
-        Footing::Views => between_processes::drawn(subject, seed, index),
+        Footing::Views | Footing::Forgetful => between_processes::drawn(subject, seed, index),
         Footing::Bare | Footing::Channels => drawn_bare(subject, seed, index),
     }
 }
@@ -70,7 +71,7 @@ pub(super) fn drawn(subject: &Subject, seed: u64, index: u64) -> RunArgs {
 pub(super) fn covers(subject: &Subject, args: &RunArgs) -> bool {
     let nodes = args.common.nodes;
     match subject.footing {
-        Footing::Views => between_processes::covers(args),
+        Footing::Views | Footing::Forgetful => between_processes::covers(args),
         Footing::Bare | Footing::Channels => covers_bare(subject.survives(nodes), args),
     }
 }

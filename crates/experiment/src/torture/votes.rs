@@ -19,8 +19,8 @@ const FOUNDED: u64 = 100 * T;
 /// crashed than a minority. A group that is not founded yet needs all of its founders.
 pub(super) fn keeps_votes(args: &RunArgs) -> bool {
     let faults = &args.faults;
-    let others =
-        FaultArgs { crash: Vec::new(), restart: Vec::new(), ..faults.clone() } != FaultArgs::default();
+    let others = FaultArgs { crash: Vec::new(), restart: Vec::new(), ..faults.clone() }
+        != FaultArgs::default();
     let is_even = match args.common.latency {
         Some(Distribution::Constant(_) | Distribution::Uniform(..)) => true,
         Some(_) | None => false,

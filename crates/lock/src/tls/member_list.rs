@@ -94,9 +94,8 @@ mod tests {
             Path::new(""),
         );
         let newcomers = MemberList::of(&config.expect("it can be read"));
-        let expected = |node: u32, address| {
-            newcomers.expected(Claim { node: Some(NodeId(node)), address })
-        };
+        let expected =
+            |node: u32, address| newcomers.expected(Claim { node: Some(NodeId(node)), address });
         assert_eq!((expected(1, "h:4"), expected(2, "h:5")), (Some("d"), Some("e")));
         assert_eq!((expected(2, "h:4"), expected(1, "h:5")), (Some("d"), Some("e")));
         assert_eq!((expected(0, "h:4"), expected(1, "h:9")), (Some("a"), None));

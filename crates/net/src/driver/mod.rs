@@ -17,7 +17,7 @@ use std::task::{Context, Poll};
 
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio::time::{Instant, Sleep};
-use vorrang_protocol::{GroupView, NodeSet, Refused};
+use vorrang_protocol::{GroupView, NodeId, NodeSet, Refused};
 
 pub(crate) use members::Told;
 use members::{Fence, Leaving};
@@ -280,16 +280,25 @@ impl<W: Network> Driver<W> {
 
     fn status(&self) -> Status {
         let MachineReport { sent, received, owes, awaits_timer, machine } = self.core.account();
+        let (group, links) = (self.core.group_view(), self.world.statuses());
+        // In an open group there are numbers that nobody has, and a machine does not know which.
+        let is_somebody = |id: NodeId| {
+            id == self.identity.me
+                || links.iter().any(|link| link.peer == id)
+                || group.as_ref().is_some_and(|group| group.members.contains(id))
+        };
+        let machine = machine.only_with(&is_somebody);
         Status {
             id: self.identity.me,
             started: *self.started.borrow(),
             fenced: self.fenced.as_ref().map(|fence| fence.why.clone()),
             eviction: self.eviction.map(|(at, why)| (at.elapsed(), why)),
             turn: self.core.stage(),
-            group: self.core.group_view(),
+            group,
             health: self.core.group_health(),
+            trouble: self.trouble(),
             lease_left: self.core.lease_until().map(|at| at.duration_since(Instant::now())),
-            links: self.world.statuses(),
+            links,
             datagrams: self.world.datagrams(),
             sent,
             received,
@@ -344,12 +353,18 @@ impl<W: Network> Driver<W> {
         W::on_begun(self);
     }
 
+    /// Why the machine's group cannot go on, if it is so.
+    fn trouble(&self) -> Option<String> {
+        let (group, health) = (self.core.group_view()?, self.core.group_health()?);
+        health.trouble_where(&group, self.config.service.stops())
+    }
+
     /// Says so if the machine's group can go on no more, or can again.
     fn look_at_health(&mut self) {
         let (Some(group), Some(health)) = (&self.belonging, self.core.group_health()) else {
             return;
         };
-        let trouble = health.trouble(group);
+        let trouble = health.trouble_where(group, self.config.service.stops());
         // Who exactly is silent is worth no word of its own.
         let kind = (group.view, trouble.is_some(), health.lost.clone());
         // If it was this node that stood still, what came meanwhile has not been read yet.

@@ -37,7 +37,7 @@ use crate::wire;
 /// The magic bytes of every frame: others than over TCP, so that neither is taken for the other.
 pub const MAGIC: [u8; 2] = *b"VU";
 /// The version that this crate speaks.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 /// How long a header is.
 pub const HEADER_LEN: usize = 28;
 /// How long a message may be, in bytes. With a header of ours (28), the longest number of a message
@@ -106,6 +106,11 @@ pub struct Greeting {
     pub there: String,
     /// Every how many milliseconds the sender says something.
     pub heartbeat_ms: u64,
+    /// Where processes come back: when this one was started, for the later of two counts; else 0.
+    pub generation: u64,
+    /// Whether the group has begun without the receiver, as far as the sender knows: then it has
+    /// come back.
+    pub returns: bool,
     /// The incarnation of the receiver that the sender has met.
     pub knows: Option<u64>,
     /// Whether the sender has heard a multicast of that incarnation; none if it uses unicast.
@@ -372,7 +377,7 @@ mod tests {
         assert_eq!(decode(b"VU\x01"), Err(DatagramError::Short(3)));
         let newer = DatagramError::Version { version: 9, is_hello: true };
         assert_eq!(decode(b"VU\x09\x01"), Err(newer));
-        let mut long = b"VU\x01\x03".to_vec();
+        let mut long = b"VU\x02\x03".to_vec();
         long.resize(MAX_DATAGRAM + 1, 0);
         assert_eq!(decode(&long), Err(DatagramError::Long));
         long.truncate(HEADER_LEN);

@@ -14,6 +14,7 @@ use crate::event::Event;
 use crate::hello::{Excerpt, Refusal, Refuser};
 use crate::incarnations::{Admission, Parting};
 use crate::standing::{ConnectFailures, Standing};
+use crate::timers::deadline;
 
 /// Admission of peers.
 impl Driver<UdpNetwork> {
@@ -55,6 +56,7 @@ impl Driver<UdpNetwork> {
         if digest != self.world.digest {
             return Err(Refusal::List);
         }
+        identity.judge_generation(greeting.generation)?;
         identity.judge_pace(*heartbeat_ms)
     }
 
@@ -64,18 +66,24 @@ impl Driver<UdpNetwork> {
             self.refuse(from, incarnation, why, source);
             return;
         }
-        let (has_begun, timing, ours) =
-            (self.has_begun(), self.world.timing, self.world.incarnation);
+        let (has_begun, readmits) = (self.has_begun(), self.identity.readmits);
+        let (timing, ours) = (self.world.timing, self.world.incarnation);
         let peer = self.world.peer(from);
         if peer.at.is_none() {
             // It will call again when we know where it is.
             return self.on_stray(source, None);
         }
-        match peer.admit((incarnation, ours), greeting, has_begun, &timing) {
+        match peer.admit((incarnation, ours), greeting, (has_begun, readmits), &timing) {
             Admission::Welcome => {}
+            Admission::NodeFactory if readmits => self.begin_anew(from),
             Admission::NodeFactory => {
                 tracing::info!(peer = %from, "it was restarted before we began");
                 peer.forget(&timing);
+            }
+            // It forgets as well, and calls again.
+            Admission::Refuse(why @ Refusal::Forgotten) if readmits => {
+                let words = Body::Refuse(Refuse { incarnation, why });
+                return self.world.push_to(from, source, words);
             }
             Admission::Refuse(why) => {
                 let remembers = why == Refusal::Forgotten;
@@ -91,6 +99,20 @@ impl Driver<UdpNetwork> {
         self.meet(from, incarnation, greeting);
     }
 
+    /// Another process has come under the number of a member.
+    fn begin_anew(&mut self, id: NodeId) {
+        let timing = self.world.timing;
+        let peer = self.world.peer(id);
+        let was_there = peer.is_there;
+        peer.forget(&timing);
+        self.world.recount();
+        self.world.call_by(Instant::now());
+        if was_there {
+            let why = "a later incarnation of it has come".to_owned();
+            self.report(Event::Lost { peer: id, why });
+        }
+    }
+
     /// A process that may be the member has said hello.
     fn meet(&mut self, from: NodeId, incarnation: u64, greeting: &Greeting) {
         let (timing, ours) = (self.world.timing, self.world.incarnation);
@@ -100,7 +122,11 @@ impl Driver<UdpNetwork> {
             peer.hasten(&timing);
             self.world.call_by(Instant::now());
         }
+        if greeting.returns && !self.has_begun() && self.returning.is_none() {
+            self.returning = Some(deadline(timing.backoff_max));
+        }
         let peer = self.world.peer(from);
+        peer.generation = peer.generation.max(greeting.generation);
         // Once it does, an older hello that comes late changes nothing.
         peer.hearing.knows_us |= greeting.knows == Some(ours);
         peer.hearing.hears_us = greeting.hears;
@@ -172,6 +198,10 @@ impl Driver<UdpNetwork> {
             return;
         }
         let (has_begun, timing) = (self.has_begun(), self.world.timing);
+        if self.identity.readmits && *why == Refusal::Forgotten {
+            // There is another process by now.
+            return self.begin_anew(from);
+        }
         let peer = self.world.peer(from);
         peer.trouble = ConnectFailures::default();
         peer.calls.is_open = false;
@@ -199,6 +229,7 @@ impl Driver<UdpNetwork> {
                 peer.part(Parting::Restarted, why, &timing);
             }
             Refusal::Forgotten => peer.forget(&timing),
+            Refusal::Replaced { later_by, is_there } => self.give_way(from, *later_by, *is_there),
             Refusal::Version { .. }
             | Refusal::Group { .. }
             | Refusal::Algorithm { .. }
@@ -212,7 +243,6 @@ impl Driver<UdpNetwork> {
             | Refusal::Cast { .. }
             | Refusal::List
             | Refusal::Copied
-            | Refusal::Replaced { .. }
             | Refusal::Founders { .. }
             | Refusal::Ahead
             | Refusal::Closed

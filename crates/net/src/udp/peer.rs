@@ -1,5 +1,6 @@
 //! Another member, as one that hears datagrams of it sees it.
 
+use std::cmp::Ordering;
 use std::net::SocketAddr;
 use std::time::Duration;
 
@@ -23,6 +24,10 @@ pub(super) struct Peer {
     pub(super) at: Option<SocketAddr>,
     /// The process that we have met.
     pub(super) incarnation: Option<u64>,
+    /// Where processes come back: when the latest one was started that was met.
+    pub(super) generation: u64,
+    /// Whether we had met this process when we began, in our first life.
+    pub(super) is_original: bool,
     pub(super) hearing: Hearing,
     /// Whether each of us knows that the other hears it.
     pub(super) is_there: bool,
@@ -89,6 +94,8 @@ impl Peer {
             at: address.parse().ok(),
             address,
             incarnation: None,
+            generation: 0,
+            is_original: false,
             hearing: Hearing::NOTHING,
             is_there: false,
             since: now,
@@ -143,7 +150,7 @@ impl Peer {
         &self,
         (incarnation, ours): (u64, u64),
         greeting: &Greeting,
-        has_begun: bool,
+        (has_begun, readmits): (bool, bool),
         timing: &Timing,
     ) -> Admission {
         let remembers_another = greeting.knows.is_some_and(|known| known != ours);
@@ -155,6 +162,7 @@ impl Peer {
                 }
                 None => Admission::Welcome,
             },
+            Some(_) | None if readmits => self.admit_later(greeting, remembers_another),
             Some(_) if has_begun => Admission::Refuse(Refusal::Restarted),
             // The process that had this place is perhaps still up.
             Some(_) if self.pulse.is_fresh(timing.heartbeat * 2) => {
@@ -169,8 +177,29 @@ impl Peer {
         }
     }
 
-    /// Its process is another one, and nothing has come of the former: we had not begun.
+    /// Where processes come back, one that we have not met: it replaces the one that we have, if it
+    /// was started later. So a datagram of a former one that comes late brings nothing back.
+    fn admit_later(&self, greeting: &Greeting, remembers_another: bool) -> Admission {
+        let has_met = self.incarnation.is_some();
+        match greeting.generation.cmp(&self.generation) {
+            Ordering::Less => {
+                let later_by = (self.generation - greeting.generation).div_ceil(1_000_000);
+                Admission::Refuse(Refusal::Replaced { later_by, is_there: self.is_there })
+            }
+            Ordering::Equal if has_met => Admission::Refuse(Refusal::Taken),
+            Ordering::Equal | Ordering::Greater if remembers_another => {
+                Admission::Refuse(Refusal::Forgotten)
+            }
+            Ordering::Equal | Ordering::Greater if has_met || self.is_gone() => {
+                Admission::NodeFactory
+            }
+            Ordering::Equal | Ordering::Greater => Admission::Welcome,
+        }
+    }
+
+    /// Its process is another one, and nothing comes of the former any more.
     pub(super) fn forget(&mut self, timing: &Timing) {
+        self.is_original = false;
         (self.incarnation, self.hearing, self.calls.answered) = (None, Hearing::NOTHING, 0);
         self.standing = Standing::Open;
         self.go(timing);
@@ -259,8 +288,8 @@ mod tests {
         peer
     }
 
-    fn admit(peer: &Peer, incarnation: u64, knows: Option<u64>, has_begun: bool) -> Admission {
-        let greeting = Greeting {
+    fn greeting(generation: u64, knows: Option<u64>) -> Greeting {
+        Greeting {
             group: String::new(),
             algorithm: String::new(),
             setup: String::new(),
@@ -269,12 +298,18 @@ mod tests {
             here: String::new(),
             there: String::new(),
             heartbeat_ms: 1,
+            generation,
+            returns: false,
             knows,
             hears: None,
             call: 1,
             is_answer: false,
-        };
-        peer.admit((incarnation, OURS), &greeting, has_begun, &Timing::default())
+        }
+    }
+
+    fn admit(peer: &Peer, incarnation: u64, knows: Option<u64>, has_begun: bool) -> Admission {
+        let of = (incarnation, OURS);
+        peer.admit(of, &greeting(0, knows), (has_begun, false), &Timing::default())
     }
 
     /// As after a long silence.
@@ -305,6 +340,30 @@ mod tests {
             // It has outlived its group, and fences nobody.
             assert_eq!(admit(&peer, 8, Some(5), true), Admission::Refuse(Refusal::Restarted));
         }
+    }
+
+    #[test]
+    fn where_processes_come_back_the_later_one_counts() {
+        let admit = |peer: &Peer, incarnation: u64, generation: u64, knows: Option<u64>| {
+            let greeting = greeting(generation, knows);
+            peer.admit((incarnation, OURS), &greeting, (true, true), &Timing::default())
+        };
+        let mut peer = met();
+        peer.generation = 3_000_000;
+        assert_eq!(admit(&peer, 8, 3_000_001, None), Admission::NodeFactory);
+        let replaced = Refusal::Replaced { later_by: 2, is_there: false };
+        assert_eq!(admit(&peer, 8, 1_500_000, None), Admission::Refuse(replaced.clone()));
+        assert_eq!(admit(&peer, 8, 3_000_000, None), Admission::Refuse(Refusal::Taken));
+        assert_eq!(admit(&peer, 7, 3_000_000, Some(OURS)), Admission::Welcome);
+        // It knows the process that was here before us, and forgets it when it is told.
+        let forgotten = Admission::Refuse(Refusal::Forgotten);
+        assert_eq!(admit(&peer, 8, 4_000_000, Some(5)), forgotten);
+        peer.part(Parting::Left, "it has left", &Timing::default());
+        assert_eq!(admit(&peer, 8, 4_000_000, None), Admission::NodeFactory);
+        // What it said in its former life may come late.
+        peer.forget(&Timing::default());
+        assert_eq!(admit(&peer, 7, 1_500_000, None), Admission::Refuse(replaced));
+        assert_eq!(admit(&peer, 8, 4_000_000, None), Admission::Welcome);
     }
 
     #[test]

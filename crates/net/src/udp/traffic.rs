@@ -107,6 +107,13 @@ impl Network for UdpNetwork {
         self.lookups.shutdown().await;
     }
 
+    /// All that were met are the first processes of their nodes.
+    fn begin(&mut self) {
+        for peer in self.others_mut() {
+            peer.is_original = peer.incarnation.is_some();
+        }
+    }
+
     fn has_met_all(&self) -> bool {
         self.others().all(|peer| self.has_answered(peer))
     }

@@ -190,6 +190,7 @@ impl UdpNetwork {
     fn validate(&self) -> Result<(), NetError> {
         for peer in self.others() {
             let longest = Greeting {
+                generation: u64::MAX,
                 knows: Some(u64::MAX),
                 heartbeat_ms: u64::MAX,
                 ..self.greeting(peer, Some(u64::MAX))
@@ -239,6 +240,8 @@ impl UdpNetwork {
             here: peers[self.me.index()].clone(),
             there: peer.address.clone(),
             heartbeat_ms: self.identity.heartbeat_ms(),
+            generation: self.identity.generation,
+            returns: self.identity.returns(peer.is_original),
             knows: peer.incarnation,
             hears: match self.casting {
                 Casting::Unicast => None,

@@ -21,10 +21,10 @@ use vorrang_algorithms::detection::Detection;
 use vorrang_algorithms::election::Election;
 use vorrang_algorithms::group::GroupCommunication;
 use vorrang_algorithms::group::founding::Founding;
-use vorrang_algorithms::group::named::{self, Key, Limits, Name, Value, Want};
 use vorrang_algorithms::group::locks::{
     Lease, NodeFactory, OnViews, on_views, with_memory, without_memory,
 };
+use vorrang_algorithms::group::named::{self, Key, Limits, Name, Value, Want};
 use vorrang_algorithms::group::virtual_synchrony::open;
 use vorrang_algorithms::multicast::Multicast;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
@@ -427,7 +427,9 @@ impl Outcome {
             };
             for setup in setups.iter().filter(|setup| entry.nodes(setup).is_ok()) {
                 let name = format!("{} {}", entry.card.name, setup.text(entry.card.takes));
-                self.attack(&name, (seed, Says::TYPED), || entry.nodes(setup).expect("the set-up fits"));
+                self.attack(&name, (seed, Says::TYPED), || {
+                    entry.nodes(setup).expect("the set-up fits")
+                });
             }
         }
     }

@@ -104,7 +104,7 @@ async fn what_is_no_announcement_is_dropped_and_counted() {
         stranger.send_to(bytes, group).unwrap();
     }
     // Members of other groups speak at the same address.
-    stranger.send_to(b"VU\x01\x04", group).unwrap();
+    stranger.send_to(b"VU\x02\x04", group).unwrap();
     let (one, other) = (both.remove(0), both.remove(0));
     let both = soon("a list", async { tokio::join!(find(one), find(other)) }).await;
     for it in [both.0, both.1] {

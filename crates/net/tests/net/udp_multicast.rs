@@ -1,8 +1,10 @@
 //! Reliable multicast where losses are real: over datagrams, by IP multicast, some of which are
 //! dropped on purpose.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
+use tokio::sync::broadcast;
 use tokio::sync::mpsc::UnboundedReceiver;
 use vorrang_algorithms::multicast::ack::Ack;
 use vorrang_algorithms::multicast::nack::Nack;
@@ -12,11 +14,11 @@ use vorrang_algorithms::multicast::srm::Srm;
 use vorrang_algorithms::multicast::{Command, Notice, Ordered, Text};
 use vorrang_algorithms::setup::{Ordering, Setup};
 use vorrang_net::udp::{Cast, Faults, Multicast, Udp, bind_loopback};
-use vorrang_net::{Clock, CommandError, Config, Handle, Log, Node};
+use vorrang_net::{Clock, CommandError, Config, Event, Generation, Handle, Log, Node, Timing};
 use vorrang_protocol::{Group, NodeId};
 use vorrang_trace::judge;
 
-use crate::support::soon;
+use crate::support::{event, soon};
 
 const NODES: u32 = 4;
 const SAID: u32 = 40;
@@ -105,6 +107,77 @@ async fn negative_acknowledgements_get_over_datagrams_that_are_dropped() {
 async fn srm_gets_over_datagrams_that_are_dropped() {
     all_is_heard::<Srm>(Ordering::Fifo).await;
     all_is_heard::<Srm>(Ordering::Token).await;
+}
+
+/// A member that comes back without its memory, over datagrams of which some are lost.
+async fn member<C: Carrier>(
+    id: u32,
+    peers: &[String],
+    socket: Option<std::net::UdpSocket>,
+) -> (Member<C>, broadcast::Receiver<Event>) {
+    let mut setup = Setup::new(Group::of(peers.len() as u32));
+    setup.within = Duration::from_millis(20);
+    setup.tries = NonZeroU32::new(8);
+    let cast = Cast::Multicast(Multicast::of(peers).or_unicast());
+    let faults = Faults { lost: 0.1, seed: 7, ..Faults::default() };
+    let timing = Timing { backoff_max: Duration::from_millis(300), ..Timing::default() };
+    let config = Config { timing, ..Config::new(NodeId(id), peers.to_vec(), "multicast") };
+    let machine = Ordered::<C>::of(NodeId(id), &setup);
+    let config = config.returning(Generation::now());
+    let mut node = Node::over_udp(Udp { cast, faults }, machine, config);
+    if let Some(socket) = socket {
+        node = node.socket(socket);
+    }
+    let (handle, notices) = node.start().await.unwrap();
+    let events = handle.events();
+    ((handle, notices, std::marker::PhantomData), events)
+}
+
+async fn hears<C>(member: &mut Member<C>, of: u32, said: &str) {
+    let is_it = |notice: Notice| matches!(notice, Notice::Delivered { from, text, .. } if from.0 == of && *text.0 == *said);
+    let hears = async { while !is_it(member.1.recv().await.expect("the node goes on")) {} };
+    soon("a delivery", hears).await;
+}
+
+async fn cast<C>(member: &Member<C>, said: &str) {
+    member.0.command(Command::Cast(said.into())).await.unwrap();
+}
+
+/// Each in turn is killed while others speak, and is back as another incarnation, to which all say
+/// what they say from then on.
+async fn comes_back<C: Carrier>() {
+    let (sockets, peers) = bind_loopback(3).unwrap();
+    let mut members = Vec::new();
+    for (id, socket) in (0..).zip(sockets) {
+        members.push(member::<C>(id, &peers, Some(socket)).await.0);
+    }
+    for (handle, ..) in &members {
+        soon("the start", handle.started()).await.unwrap();
+    }
+    for victim in [1, 0, 1] {
+        cast(&members[2], "before").await;
+        let (former, ..) = members.remove(victim as usize);
+        soon("its end", former.kill()).await;
+        cast(&members[1], "meanwhile").await;
+        let (mut back, mut events) = member::<C>(victim, &peers, None).await;
+        event(&mut events, &["came back"]).await;
+        cast(&back, "here again").await;
+        for other in &mut members {
+            hears(other, victim, "here again").await;
+            cast(other, "welcome").await;
+        }
+        for id in (0..3).filter(|id| *id != victim) {
+            hears(&mut back, id, "welcome").await;
+        }
+        members.insert(victim as usize, back);
+    }
+}
+
+#[tokio::test]
+async fn members_that_were_killed_come_back_over_datagrams() {
+    comes_back::<Ack>().await;
+    comes_back::<Nack>().await;
+    comes_back::<Srm>().await;
 }
 
 /// One datagram for all, however many they are.

@@ -79,7 +79,7 @@ async fn what_is_no_frame_is_dropped_and_named() {
         ("the body of a frame of kind 1 cannot be read", with(3, 1)),
         ("there is no frame of kind 0", with(3, 0)),
         ("there is no frame of kind 200", with(3, 200)),
-        ("a frame of version 77, and this side speaks version 1", with(2, 77)),
+        ("a frame of version 77, and this side speaks version 2", with(2, 77)),
         ("it is longer than 1438 bytes", long),
         ("it is longer than 1438 bytes", longest),
     ] {
@@ -169,7 +169,7 @@ async fn a_hello_of_another_version_is_answered_and_nothing_else_is() {
     let stranger = stranger().await;
     for kind in [2, 3, 4, 5, 1] {
         stranger.send_to(&[b'V', b'U', VERSION + 1, kind], at).await.unwrap();
-        event(&mut node.2, &["a frame of version 2"]).await;
+        event(&mut node.2, &["a frame of version 3"]).await;
     }
     let mut room = [0; MAX_DATAGRAM];
     let (length, _) = soon("an answer", stranger.recv_from(&mut room)).await.unwrap();

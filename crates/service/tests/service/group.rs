@@ -282,9 +282,7 @@ fn members_are_restarted_one_after_the_other_and_clients_of_the_others_notice_no
         let tokens: Vec<String> = holds.iter_mut().map(crate::support::Lines::granted).collect();
         daemons[place].signal(Signal::TERM);
         assert_eq!(daemons[place].ends().code(), Some(0));
-        wait_for("it is out", || {
-            (state_of(&daemons[others[0]], name) == "absent").then_some(())
-        });
+        wait_for("it is out", || (state_of(&daemons[others[0]], name) == "absent").then_some(()));
         // Who asks meanwhile is served.
         daemons[others[1]].hold(&format!("{name}-meanwhile"), LOCK).granted();
         daemons[place] = three.member(&folder, name, &[]);

@@ -187,8 +187,7 @@ impl Meter<Command, Notice> for Grants {
             | Notice::Safe
             | Notice::Leader { .. }
             | Notice::View { .. }
-            | Notice::Removed { .. } => {
-            }
+            | Notice::Removed { .. } => {}
         }
     }
     fn on_send(&mut self, _: NodeId, _: NodeId, _: Sent) {}

@@ -10,6 +10,8 @@
 //! rest                   nothing more will happen: is anything still owed?
 //! ```
 //!
+//! Whoever is inside is bound to leave: as long as others wait for that, nothing rests.
+//!
 //! Lines at the margin are the script; indented lines are the answers. So a run can be kept in a
 //! file that reads as prose, and a counterexample that the checker prints is a script too: `deliver
 //! 0->1 REPLY(1, clock 1)` names the message where several are under way.
@@ -189,6 +191,9 @@ where
             Says::Rest => {
                 self.check_silence()?;
                 if let Err(violation) = self.monitor.at_rest() {
+                    if let Some(unfinished) = self.monitor.unfinished() {
+                        return Err(unfinished);
+                    }
                     self.object(violation);
                 }
             }
@@ -611,6 +616,18 @@ mod tests {
         assert!(error("elect 0\nrest").contains("2 messages are still under way"));
         assert!(error("crash 2\nelect 1\nrest").contains("a timer is still armed"));
         bullies().play("crash 2\nelect 1\ntimer 1 Answer\nlose 1->0\nrest").unwrap();
+    }
+
+    #[test]
+    fn whoever_is_inside_is_bound_to_leave_before_anything_rests() {
+        let mut stage = stage();
+        stage.play("acquire 0\nsettle\nrest\nacquire 1\nsettle").unwrap();
+        let before = steps(&stage);
+        let why = stage.step("rest").unwrap_err();
+        assert_eq!(why, "node 0 is inside and bound to leave: say release 0 first");
+        assert_eq!((steps(&stage), stage.violation()), (before, None));
+        stage.play("release 0\nsettle\nrest").unwrap();
+        assert_eq!(stage.violation(), None, "node 1 is inside, and nobody waits");
     }
 
     #[test]

@@ -132,7 +132,11 @@ impl Locked {
         let seen = |id: NodeId| &self.nodes[id.index()];
         let served = self.reach.served().unwrap_or_default();
         let is_taken = self.reach.up().any(|it| seen(it).is_inside);
-        if is_taken || self.is_about_safety { Vec::new() } else { served.iter().filter(|&it| seen(it).waits).collect() }
+        if is_taken || self.is_about_safety {
+            Vec::new()
+        } else {
+            served.iter().filter(|&it| seen(it).waits).collect()
+        }
     }
 }
 

@@ -5,11 +5,12 @@ use core::fmt;
 use core::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{Group, NodeId};
+use vorrang_protocol::{Group, NodeId, NodeState, StateValue};
 
 use super::Exclusive;
 use super::in_views::Report;
 use super::rebuild::{Rebuilt, Roster, rebuild};
+use crate::group::shown::Shown;
 use crate::layer::Reliable;
 use crate::layer::reliable::{Peers, Retries};
 use crate::mutex::Claim;
@@ -27,6 +28,26 @@ pub struct ApplicationState {
     pub is_early: bool,
     /// The node's clock.
     pub clock: u64,
+}
+
+/// In the words of the [seat](super::seat) that it was; what is not so is left out.
+impl Shown for ApplicationState {
+    fn shown(&self) -> StateValue {
+        let Self { waits_since, is_inside, claim, is_early, clock } = *self;
+        let application = match (is_inside, waits_since) {
+            (true, _) => "inside",
+            (false, Some(_)) => "waiting",
+            (false, None) => "outside",
+        };
+        let is_usual = claim == Claim::Exclusive;
+        NodeState::new()
+            .with("application", application)
+            .with_if_any("since", waits_since)
+            .with_if_any("claim", (!is_usual).then(|| StateValue::shown(&claim)))
+            .with_if_any("early", is_early.then_some(true))
+            .with("entries", clock)
+            .into()
+    }
 }
 
 impl Report for ApplicationState {

@@ -3,7 +3,7 @@
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::{NodeId, Refused};
+use vorrang_protocol::{NodeId, Refused, StateValue};
 
 use super::name::{Key, Kind, Name, Value};
 use crate::mutex::FencingToken;
@@ -174,6 +174,14 @@ pub struct Lead {
     pub token: FencingToken,
     /// What it says of itself.
     pub value: Value,
+}
+
+impl Lead {
+    /// As it is shown in a state.
+    pub(super) fn shown(&self) -> StateValue {
+        let Self { member, token, value } = self;
+        (*member, StateValue::shown(token), StateValue::shown(value)).into()
+    }
 }
 
 /// To want what one has.

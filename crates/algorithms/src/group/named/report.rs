@@ -9,13 +9,14 @@ use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
 use serde::{Deserialize, Serialize};
-use vorrang_protocol::Digest;
+use vorrang_protocol::{Digest, NodeState, StateValue};
 
 use super::command::Lead;
 use super::name::Key;
 use super::permit::Standing;
 use crate::group::locks::in_views::Report;
 use crate::group::locks::seat::Stance;
+use crate::group::shown::Shown;
 use crate::mutex::Claim;
 
 /// What a member hands over when a view ends.
@@ -27,6 +28,26 @@ pub struct Handover {
     pub clock: u64,
     /// The names.
     pub names: Names,
+}
+
+impl Shown for Handover {
+    fn shown(&self) -> StateValue {
+        let Self { is_early, clock, names } = self;
+        let names = match names {
+            Names::These(names) => named(names),
+            Names::Many { count, digest } => (*count, digest.shown()).into(),
+        };
+        NodeState::new()
+            .with_if_any("early", is_early.then_some(true))
+            .with("entries", *clock)
+            .with("names", names)
+            .into()
+    }
+}
+
+/// Names, and how clients stand to each.
+pub(super) fn named(names: &[(Key, Stand)]) -> StateValue {
+    StateValue::list(names.iter().map(|(key, stand)| (StateValue::shown(key), stand.shown())))
 }
 
 impl Report for Handover {
@@ -80,6 +101,21 @@ impl Stand {
             }),
             Self::Semaphore(_) => None,
         }
+    }
+
+    pub(super) fn shown(&self) -> StateValue {
+        let state = NodeState::new();
+        let state = match self {
+            Self::Lock { waits_since, is_shared, lead } => state
+                .with("member", if waits_since.is_some() { "waiting" } else { "inside" })
+                .with_if_any("since", *waits_since)
+                .with_if_any("shared", is_shared.then_some(true))
+                .with_if_any("lead", lead.as_ref().map(Lead::shown)),
+            Self::Semaphore(Standing { inside, waiting }) => state
+                .with("inside", StateValue::list(inside.iter().copied()))
+                .with("waiting", StateValue::list(waiting.iter().copied())),
+        };
+        state.into()
     }
 
     /// About how many bytes it takes.

@@ -2,8 +2,12 @@
 
 use vorrang_protocol::{NodeState, StateValue};
 
+use super::gathering::{Gathering, Kept};
+use super::message::Letter;
+use super::report::named;
 use super::table::{Entry, Place, Table};
 use crate::group::locks::Exclusive;
+use crate::group::shown::Shown as _;
 
 impl<P: Exclusive> Table<P> {
     pub(super) fn shown(&self) -> NodeState {
@@ -21,6 +25,14 @@ impl<P: Exclusive> Table<P> {
         let theirs = self.theirs.iter().map(|((of, number), key)| {
             StateValue::Tuple([(*of).into(), (*number).into(), StateValue::shown(key)].into())
         });
+        let unknown = self.unknown.iter().map(|(from, number, said)| {
+            let (number, said) = (*number, said.clone());
+            (*from, StateValue::shown(&Letter::About { number, key: None, said }))
+        });
+        let pending = self.pending.iter().map(|(key, stands)| {
+            let stands = stands.iter().map(|(of, stand)| (*of, stand.shown()));
+            (StateValue::shown(key), StateValue::list(stands))
+        });
         NodeState::new()
             .with("members", StateValue::list(self.members.iter().copied()))
             .with("names", StateValue::list(names))
@@ -28,13 +40,38 @@ impl<P: Exclusive> Table<P> {
             .with("warned", self.is_warned)
             .with("begun", self.begun)
             .with("their numbers", StateValue::list(theirs))
-            .with("of unknown numbers", StateValue::payload(&self.unknown))
+            .with("of unknown numbers", StateValue::list(unknown))
             .with(
                 "observed",
                 StateValue::list(self.observed.iter().map(|it| StateValue::shown(it))),
             )
-            .with("to begin", StateValue::payload(&self.pending))
-            .with("gathering", StateValue::payload(&self.gathering))
-            .with("reported", StateValue::payload(&self.kept))
+            .with("to begin", StateValue::list(pending))
+            .with("gathering", self.gathering.as_ref().map(Gathering::shown))
+            .with("reported", self.kept.shown())
+    }
+}
+
+impl<M: vorrang_protocol::Message> Gathering<M> {
+    /// How much of which report is here, and what others have said meanwhile.
+    fn shown(&self) -> StateValue {
+        let sources = self.sources.iter().map(|(of, source)| {
+            let report = NodeState::new()
+                .with("names", source.count)
+                .with("digest", source.digest.shown())
+                .with("here", source.have)
+                .with("their digest", source.digest_so_far.shown());
+            (*of, report)
+        });
+        let early = self.early.iter().map(|(from, letter)| (*from, StateValue::shown(letter)));
+        NodeState::new()
+            .with("reports", StateValue::list(sources))
+            .with("said meanwhile", StateValue::list(early))
+            .into()
+    }
+}
+
+impl Kept {
+    fn shown(&self) -> StateValue {
+        NodeState::new().with("names", named(&self.names)).with("for", &self.missing).into()
     }
 }

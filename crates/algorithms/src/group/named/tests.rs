@@ -44,7 +44,14 @@ impl<P: Exclusive> Stage<P> {
         act: impl FnOnce(&mut NamedLocks<P>, &mut Outbox<NamedLocks<P>>) -> T,
     ) -> T {
         let mut fx = Outbox::default();
-        let done = act(&mut self.nodes[at as usize], &mut fx);
+        let node = &mut self.nodes[at as usize];
+        let done = act(node, &mut fx);
+        if node.inner().entries.len() + node.inner().pending.len() < 8 {
+            let shown = node.state().to_string();
+            for debug in ["{ ", "NodeId(", "Some(", "None", "\""] {
+                assert!(!shown.contains(debug), "'{debug}' is shown: {shown}");
+            }
+        }
         for effect in fx.take() {
             match effect {
                 Effect::Send { to, message } => self.flight.push_back((NodeId(at), to, message)),

@@ -8,15 +8,16 @@
 
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Data, Effects, Lift, NodeId, NodeSet};
+use vorrang_protocol::{Effects, Lift, NodeId, NodeSet};
 
 use super::{Inside, Phase, Told, Views};
 use crate::group::decision::{Decide, Decided, Decision};
 use crate::group::log;
 use crate::group::message::{Info, Install, Message, Report};
+use crate::group::shown::Shown;
 use crate::group::view::{Member, View};
 
-impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
+impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// Whether a node has begun another life since it became a member: that one is over for sure.
     pub(super) fn is_over(&self, member: Member) -> bool {
         match self.peers.get(&member.node) {

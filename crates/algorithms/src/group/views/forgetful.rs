@@ -4,16 +4,17 @@
 use alloc::vec::Vec;
 
 use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
-use vorrang_protocol::{Data, Effects, Group, GroupHealth, GroupView, NodeId, NodeSet};
+use vorrang_protocol::{Effects, Group, GroupHealth, GroupView, NodeId, NodeSet};
 
 use super::Views;
 use super::voting::Voting;
 use crate::group::decision::Decision;
 use crate::group::founding::Founding;
 use crate::group::message::{Install, Message};
+use crate::group::shown::Shown;
 use crate::group::view::{Member, View};
 
-impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
+impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// A node without stable storage, which knows of no group: it comes in when it asks to. It has
     /// never been in a life of this number, nor of a larger one: of that its maker must be sure,
     /// and a clock will do. Of the [founders](Founding) one is to found the group, if there is
@@ -60,7 +61,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
 
     /// The same in this life. In a later one than the first it knows of no view: there may be
     /// others by now.
-    pub(super) fn in_life(self, life: u64) -> Self {
+    pub(in crate::group) fn in_life(self, life: u64) -> Self {
         if life == 0 {
             return self;
         }
@@ -98,7 +99,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     }
 
     /// The newest view, and whether it belongs to it.
-    pub fn group_view(&self) -> GroupView {
+    pub fn newest_view(&self) -> GroupView {
         let Install { view, founded, .. } = &self.last;
         let (founded, is_in) = (*founded, self.is_inside());
         let lives = view.members.iter().map(|it| it.incarnation).collect();

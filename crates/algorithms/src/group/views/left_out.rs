@@ -44,15 +44,16 @@
 
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Data, Effects, NodeId, NodeSet};
+use vorrang_protocol::{Effects, NodeId, NodeSet};
 
 use super::{Phase, Views};
 use crate::group::claims::TWICE;
 use crate::group::cover::fewest;
 use crate::group::decision::Decision;
 use crate::group::message::{Install, Message, Progress, Status};
+use crate::group::shown::Shown;
 
-impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
+impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// How it stands, and whom it misses.
     pub(super) fn status(&self) -> Status {
         let inside = self.inside.as_ref().map(|inside| Progress {

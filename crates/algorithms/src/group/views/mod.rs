@@ -17,8 +17,8 @@ use alloc::vec::Vec;
 
 use serde::{Deserializer, Serializer};
 use vorrang_protocol::{
-    Data, DynEffects, Effects, Group, Never, NodeId, NodeSet, NodeState, Protocol, Refused,
-    SortedMap, SortedSet,
+    DynEffects, Effects, Group, GroupHealth, GroupView, Never, NodeId, NodeSet, NodeState,
+    Protocol, Refused, SortedMap, SortedSet,
 };
 
 use self::voting::Voting;
@@ -29,12 +29,13 @@ use crate::group::founding::Founding;
 use crate::group::input::Input;
 use crate::group::log::Log;
 use crate::group::message::{Entry, Install, Message, Progress, Report, Status};
+use crate::group::shown::Shown;
 use crate::group::view::{Member, View};
 use crate::group::{ALREADY_IN, NOT_IN};
 
 /// One node. `D` decides what comes next.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Views<B: Data, I: Data, D: Decision<Install<B, I>>> {
+pub struct Views<B: Shown, I: Shown, D: Decision<Install<B, I>>> {
     pub(super) me: NodeId,
     pub(super) universe: Group,
     /// Whether there is no stable storage: then a crash takes all along but the number of the life.
@@ -103,7 +104,7 @@ pub(super) struct Peer {
     pub(super) wants_out: bool,
 }
 
-impl<B: Data, I: Data> Inside<B, I> {
+impl<B: Shown, I: Shown> Inside<B, I> {
     pub(super) const fn new() -> Self {
         Self {
             log: Log::new(),
@@ -116,7 +117,7 @@ impl<B: Data, I: Data> Inside<B, I> {
     }
 }
 
-impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
+impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// A node of a group that these nodes have founded, among all nodes that there may ever be.
     ///
     /// # Panics
@@ -357,7 +358,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     }
 }
 
-impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
+impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
     type Message = Message<B, I, D::Message>;
     type Timer = Never;
     type Command = Input<Ask<B, I>>;
@@ -432,6 +433,14 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Protocol for Views<B, I, D> {
 
     fn state(&self) -> NodeState {
         self.shown()
+    }
+
+    fn group_view(&self) -> Option<GroupView> {
+        Some(self.newest_view())
+    }
+
+    fn group_health(&self) -> Option<GroupHealth> {
+        Some(self.health())
     }
 
     fn without_memory(self, life: u64) -> Option<Self> {

@@ -20,13 +20,14 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use vorrang_protocol::{Data, Group, NodeId, Refused};
+use vorrang_protocol::{Group, NodeId, Refused};
 
 use super::Views;
 use crate::group::decision::Decision;
 use crate::group::founding::Founding;
 use crate::group::list;
 use crate::group::message::Install;
+use crate::group::shown::Shown;
 use crate::group::view::View;
 use crate::group::voters::Voter;
 
@@ -85,7 +86,7 @@ pub const KNOWS_NO_VIEW: Refused = Refused(
 pub const STORES_NOTHING: Refused =
     Refused("cannot recover: this group keeps no votes on disk; start its members again");
 
-impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
+impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// One that is there to be [restored](vorrang_protocol::Protocol::restore) from what was
     /// stored, whatever group and algorithm that was of.
     pub fn blank(me: NodeId) -> Self {

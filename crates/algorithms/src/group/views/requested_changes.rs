@@ -1,16 +1,17 @@
 //! What is to be different in the next view: asked for at a member, said by it with every heartbeat,
 //! and heeded by all.
 
-use vorrang_protocol::{Data, Effects, NodeId};
+use vorrang_protocol::{Effects, NodeId};
 
 use super::Views;
 use super::voting::Voting;
 use crate::group::decision::Decision;
 use crate::group::message::{Install, Status};
+use crate::group::shown::Shown;
 use crate::group::view::Member;
 use crate::group::voters::Change;
 
-impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
+impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// What is asked for last counts.
     pub(super) fn ask_for(
         &mut self,
@@ -118,8 +119,7 @@ mod tests {
     fn hears(node: &mut Node, from: u32, since: u64, changes: Vec<Change>) {
         let inside = Some(Progress { upto: 0, is_frozen: false });
         let (view, misses, since) = (7, Vec::new(), Some(since));
-        let status =
-            Status { incarnation: 0, wants: true, view, inside, misses, since, changes };
+        let status = Status { incarnation: 0, wants: true, view, inside, misses, since, changes };
         node.on_message(NodeId(from), Message::Status(status), &mut Outbox::default());
     }
 
@@ -128,7 +128,8 @@ mod tests {
         let mut node = member();
         for number in 0..1000 {
             let (of, since) = (NodeId((number % 5) as u32), number / 5);
-            let (member, voter) = (Member { node: of, incarnation: since }, Voter { node: of, since });
+            let (member, voter) =
+                (Member { node: of, incarnation: since }, Voter { node: of, since });
             let all = [Change::Evict(member), Change::Add(voter), Change::Remove(voter)];
             // It has another directory each time.
             hears(&mut node, 2, number, all.to_vec());

@@ -1,13 +1,21 @@
 //! The state of a member of a group, as it is shown.
 
-use vorrang_protocol::{Data, NodeId, NodeState, SortedMap, StateValue};
+use vorrang_protocol::{NodeId, NodeState, SortedMap, StateValue};
 
 use super::{Inside, Phase, Views};
 use crate::group::decision::Decision;
 use crate::group::log::Log;
 use crate::group::message::{Entry, Install};
+use crate::group::shown::Shown;
 
-impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
+/// The view, and what it begins with.
+impl<B: Shown, I: Shown> Shown for Install<B, I> {
+    fn shown(&self) -> StateValue {
+        NodeState::new().with("view", StateValue::shown(&self.view)).and(installed(self)).into()
+    }
+}
+
+impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// The view, this node's place in it, what it knows of others, and how the next is decided.
     pub(super) fn shown(&self) -> NodeState {
         let peers = self.peers.iter().map(|(&id, peer)| {
@@ -27,7 +35,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
             .and(self.claims.state())
             .and(self.voting.state())
             .with("others", StateValue::list(peers))
-            .with("for next view", StateValue::list(self.queue.iter().map(|it| payload(it))))
+            .with("for next view", StateValue::list(self.queue.iter().map(Shown::shown)))
             .with("of later views", StateValue::list(early))
             .with("begun with", installed(&self.last))
             .with("founds", founds.map(|founding| founding.view))
@@ -35,7 +43,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
     }
 }
 
-impl<B: Data, I: Data> Inside<B, I> {
+impl<B: Shown, I: Shown> Inside<B, I> {
     fn shown(&self) -> NodeState {
         let phase = match self.phase {
             Phase::Running => "running",
@@ -51,7 +59,7 @@ impl<B: Data, I: Data> Inside<B, I> {
                 .with("delivered", StateValue::list(entries))
                 .with("early", StateValue::list(early))
                 .with("pending", StateValue::list(pending))
-                .with("state", StateValue::payload(&report.info));
+                .with("state", report.info.shown());
             (id, report)
         });
         NodeState::new()
@@ -64,12 +72,12 @@ impl<B: Data, I: Data> Inside<B, I> {
     }
 }
 
-impl<B: Data> Log<B> {
+impl<B: Shown> Log<B> {
     /// Messages by place, those of the sequencer by sender and number.
     fn state(&self) -> NodeState {
         let early = self.early.iter().map(|(&place, it)| (place, entry(it)));
         let waiting = self.waiting.iter();
-        let waiting = waiting.map(|(&(from, number), it)| (from, number, payload(it)));
+        let waiting = waiting.map(|(&(from, number), it)| (from, number, it.shown()));
         let by_node = |counts: &SortedMap<NodeId, u32>| {
             StateValue::list(counts.iter().map(|(&id, &count)| (id, count)))
         };
@@ -87,9 +95,9 @@ impl<B: Data> Log<B> {
 }
 
 /// What a view began with, if it is more than its members.
-fn installed<B: Data, I: Data>(install: &Install<B, I>) -> StateValue {
+fn installed<B: Shown, I: Shown>(install: &Install<B, I>) -> NodeState {
     let infos = install.infos.iter();
-    let infos = infos.map(|it| (it.of, it.upto, StateValue::payload(&it.info)));
+    let infos = infos.map(|it| (it.of, it.upto, it.info.shown()));
     // The usual first number goes without saying.
     let founded = Some(install.founded).filter(|&founded| founded > 1);
     let state = NodeState::new().with("founded as", founded);
@@ -104,13 +112,8 @@ fn installed<B: Data, I: Data>(install: &Install<B, I>) -> StateValue {
         .with("messages", StateValue::list(install.log.iter().map(entry)))
         .with("states", StateValue::list(infos))
         .with("gone", StateValue::set(install.gone.iter().copied()))
-        .into()
 }
 
-fn entry<B: Data>(entry: &Entry<B>) -> StateValue {
-    (entry.from, entry.number, payload(&entry.payload)).into()
-}
-
-fn payload<B: Data>(payload: &B) -> StateValue {
-    StateValue::payload(payload)
+fn entry<B: Shown>(entry: &Entry<B>) -> StateValue {
+    (entry.from, entry.number, entry.payload.shown()).into()
 }

@@ -18,11 +18,12 @@
 
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Data, Effects, NodeId, NodeSet};
+use vorrang_protocol::{Effects, NodeId, NodeSet};
 
 use super::Views;
 use crate::group::decision::Decision;
 use crate::group::message::{Install, Message, Status};
+use crate::group::shown::Shown;
 use crate::group::view::is_primary;
 use crate::group::voters::Voter;
 
@@ -33,7 +34,7 @@ const ROOM: usize = 1 << 12;
 /// and of any other node.
 const STRANGERS_ROOM: usize = 8;
 
-impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
+impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// Whether a node has a say in what comes after the view: as one of its members, or by its
     /// vote.
     pub(super) fn is_heeded(&self, from: NodeId) -> bool {

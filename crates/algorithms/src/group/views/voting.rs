@@ -3,11 +3,12 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 
-use vorrang_protocol::{Data, Effects, NodeId, NodeSet, NodeState, Refused, StateValue};
+use vorrang_protocol::{Effects, NodeId, NodeSet, NodeState, Refused, StateValue};
 
 use super::{Phase, Views};
 use crate::group::decision::{Decision, Proposer};
 use crate::group::message::{Install, Status};
+use crate::group::shown::Shown;
 use crate::group::view::Member;
 use crate::group::voters::{
     ALL_VOTE, Change, NO_MEMBER, NOT_A_MEMBER, NOT_THERE, ONLY_MEMBER, ONLY_VOTER, VOTES_ALREADY,
@@ -22,9 +23,9 @@ pub(in crate::group) struct Voting {
     /// The same of others, and in which life they have said so last.
     directories: BTreeMap<NodeId, Directory>,
     /// What this node was asked for and is not done.
-    own: BTreeSet<Change>,
+    pub(super) own: BTreeSet<Change>,
     /// What members have asked for in this view.
-    asked: BTreeSet<Change>,
+    pub(super) asked: BTreeSet<Change>,
 }
 
 /// Which directory another node has.
@@ -77,7 +78,7 @@ impl Voting {
     }
 }
 
-impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
+impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// The same where views name their voters, of a group that is founded already: to begin with,
     /// its founders.
     #[must_use]
@@ -193,7 +194,7 @@ impl<B: Data, I: Data, D: Decision<Install<B, I>>> Views<B, I, D> {
         members.iter().map(|&member| self.as_voter(member)).collect()
     }
 
-    fn as_voter(&self, member: Member) -> Option<Voter> {
+    pub(super) fn as_voter(&self, member: Member) -> Option<Voter> {
         let Member { node, incarnation } = member;
         let since = if member == self.itself() {
             self.voting.since

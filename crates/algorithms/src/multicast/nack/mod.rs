@@ -48,9 +48,8 @@
 //! has not answered R heartbeats in a row is removed, as [with acknowledgements](super::ack), and
 //! so is a sender that has not answered R repeated requests in a row: what it has said that is
 //! missing is lost with it, though others may have it: there is no agreement on the last messages
-//! of a sender that crashes while messages are lost. Members [come and go](super::membership); a
-//! process that was killed only over TCP. Where messages are reordered, there seem to be gaps, and
-//! some messages are sent twice.
+//! of a sender that crashes while messages are lost. Members [come and go](super::membership).
+//! Where messages are reordered, there seem to be gaps, and some messages are sent twice.
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**
 //! (but for `stop` and `none`): as long as the sender does not know that all have everything it
@@ -76,7 +75,7 @@ use vorrang_protocol::{Effects, Group, NodeId, NodeState, SortedMap, StateValue}
 
 use self::message::ask;
 pub use self::message::{Message, Timer};
-use super::body::Body;
+use super::body::{Body, Numbered};
 use super::card::{CONTROL, Card, Demonstration, Flaw, LATENCY, Setting, Terms};
 use super::inbox::{Arrival, Inbox};
 use super::ordered::carrier::{Carrier, Up, longest};
@@ -387,17 +386,17 @@ impl Carrier for Nack {
     /// which this member has said to have them, how often a request was repeated.
     fn state(&self) -> NodeState {
         let each = |of: fn(&Stream) -> u64| {
-            StateValue::list(self.streams.iter().map(move |(&from, it)| (from, of(it))))
+            StateValue::list(self.streams.iter().map(move |(&from, it)| (from, Numbered(of(it)))))
         };
         let history = (self.first..).zip(&self.history);
-        let history = history.map(|(number, body)| (number, StateValue::shown(body)));
+        let history = history.map(|(number, body)| (Numbered(number), StateValue::shown(body)));
         Inbox::state(self.streams.iter().map(|(&from, stream)| (from, &stream.inbox)))
             .with("sent below", each(|stream| stream.below))
             .with("told", each(|stream| stream.told))
             .with("tries", each(|stream| stream.tries.into()))
             .with("history", StateValue::list(history))
-            .with("next number", self.next())
-            .with("known", StateValue::vector(self.known.iter().copied()))
+            .with("next number", Numbered(self.next()))
+            .with("known", StateValue::vector(self.known.iter().map(|&it| Numbered(it))))
             .with("beats", self.beats)
             .and(self.silence.state())
     }

@@ -1,11 +1,10 @@
 //! Members that come and go: incarnations, where each begins, and whoever leaves.
 //!
 //! With `--tries`, a member that crashes, leaves or is silent for too long ends an *incarnation*,
-//! and comes back as a new one that knows nothing; over UDP, a process that was killed does not:
-//! there a number belongs to the first process that the others have met. An incarnation is named by
-//! the number of its first message, which is larger than all numbers of the former and by more than
-//! a window. So a message, an acknowledgement or a request that belongs to a former incarnation
-//! says so by its number: receivers drop it as old or as absurd, and carriers need no further mark.
+//! and comes back as a new one that knows nothing. An incarnation is named by the number of its
+//! first message, which is larger than all numbers of the former and by more than a window. So a
+//! message, an acknowledgement or a request that belongs to a former incarnation says so by its
+//! number: receivers drop it as old or as absurd, and carriers need no further mark.
 //!
 //! ```text
 //!   0  ──────────▲──┬──────────────▲──────DATA(5)─┬───►    0 waits for 1' from 5 on
@@ -53,12 +52,9 @@ use super::Ordered;
 use super::carrier::{Carrier, longest};
 use crate::layer::reliable::Retries;
 use crate::multicast::body::Numbered;
-use crate::multicast::incarnation::{after, counted};
+use crate::multicast::incarnation::{CLOSED, after, counted};
 use crate::multicast::{Notice, ordered};
 use crate::setup::Setup;
-
-/// Nothing of a sender is heeded.
-pub(in crate::multicast) const CLOSED: u64 = u64::MAX;
 
 /// Members that are not in cannot speak.
 pub const NOT_IN: Refused = Refused("it has left; say join first");
@@ -233,9 +229,10 @@ impl Members {
     }
 
     pub(super) fn state(&self) -> NodeState {
-        let peers = self.peers.iter().map(|peer| {
-            (peer.life.map(|life| Numbered(life).as_text()), peer.first, peer.standing.name())
-        });
+        let peers = self
+            .peers
+            .iter()
+            .map(|peer| (peer.life.map(Numbered), Numbered(peer.first), peer.standing.name()));
         let now = match (self.is_in, self.is_joining, self.is_leaving) {
             (false, _, _) => "out",
             (true, true, false) => "joins",
@@ -244,7 +241,7 @@ impl Members {
             (true, false, true) => "leaves",
         };
         NodeState::new()
-            .with("incarnation", self.life)
+            .with("incarnation", counted(self.life).unwrap_or(self.life))
             .with("is", now)
             .with("members", StateValue::list(peers))
             .with("hellos", self.tries)

@@ -13,7 +13,7 @@ use vorrang_protocol::{Effects, Lift, NodeId, NodeState, Protocol, Refused, Stat
 
 use self::carrier::{Carrier, Outcome, Up, longest};
 use self::membership::Members;
-use super::body::Body;
+use super::body::{Body, Numbered};
 use super::ordering::{Act, Letter, Order, Post};
 use super::{Command, Notice, Text};
 use crate::layer::kinds::{MOST_KINDS, with};
@@ -346,7 +346,7 @@ impl<C: Carrier> Protocol for Ordered<C> {
         let state = self
             .carrier
             .state()
-            .with("heard", StateValue::vector(self.heard.iter().copied()))
+            .with("heard", StateValue::vector(self.heard.iter().map(|&it| Numbered(it))))
             .with("waiting", StateValue::list(waiting))
             .with("full", self.is_full)
             .beneath("order", self.order.state());

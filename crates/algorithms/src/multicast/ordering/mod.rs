@@ -112,6 +112,16 @@ impl Order {
         }
     }
 
+    /// The last stamp that was heard of a member, or that it has used itself: by stamps only.
+    pub fn last_stamp_of(&self, member: NodeId) -> Option<u64> {
+        match self {
+            Self::Lamport(order) => order.last.get(member.index()).copied(),
+            Self::Fifo | Self::Causal(_) | Self::Sequencer(_) | Self::Token(_) | Self::Skeen(_) => {
+                None
+            }
+        }
+    }
+
     /// Whether members write to each other alone.
     pub const fn writes_letters(&self) -> bool {
         matches!(self, Self::Token(_) | Self::Skeen(_))

@@ -10,7 +10,7 @@ use super::message::{Message, News, Timer};
 use super::recovery::MOST_DOUBLINGS;
 use super::stream::Stream;
 use crate::multicast::body::{Id, Shared};
-use crate::multicast::ordered::membership::CLOSED;
+use crate::multicast::incarnation::CLOSED;
 use crate::multicast::ordered::{self, Ordered};
 use crate::multicast::srm::Srm;
 

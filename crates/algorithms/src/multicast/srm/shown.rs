@@ -5,7 +5,7 @@ use vorrang_protocol::{NodeId, NodeState, SortedMap, StateValue};
 use super::pace::{AdaptiveFactors, Experience};
 use super::sessions::Sessions;
 use super::stream::{Lesson, Missing, Stream};
-use crate::multicast::body::Id;
+use crate::multicast::body::{Id, Numbered};
 use crate::multicast::inbox::Inbox;
 use crate::multicast::srm::Srm;
 
@@ -14,7 +14,9 @@ impl Srm {
     pub(in crate::multicast) fn shown(&self) -> NodeState {
         let streams = &self.streams;
         let each = |of: fn(&Stream) -> u64| {
-            StateValue::list(streams.iter().map(move |(&from, stream)| (from, of(stream))))
+            StateValue::list(
+                streams.iter().map(move |(&from, stream)| (from, Numbered(of(stream)))),
+            )
         };
         let kept = streams.iter().flat_map(|(&from, stream)| {
             // In this order: behind the number of one that is not heard there is none.
@@ -24,7 +26,7 @@ impl Srm {
         let state = Inbox::state(streams.iter().map(|(&from, stream)| (from, &stream.inbox)))
             .with("sent below", each(|stream| stream.below))
             .with("told", each(|stream| stream.told))
-            .with("known", StateValue::vector(self.known.iter().copied()))
+            .with("known", StateValue::vector(self.known.iter().map(|&it| Numbered(it))))
             .with("kept", StateValue::set(kept))
             .with("missing", of_all(streams, |stream| &stream.missing, missing))
             .with(

@@ -60,6 +60,7 @@
 mod among;
 mod lemmas;
 mod message;
+mod mistakes;
 mod shown;
 
 use alloc::sync::Arc;
@@ -80,6 +81,7 @@ use crate::setup::Setup;
 use among::Among;
 pub(super) use message::kinds;
 pub use message::{Generation, Inner, Message, Timer};
+pub(super) use mistakes::flaws;
 
 /// A token algorithm that can be started anew among any nodes.
 pub trait Renewable: Protocol<Command = Command, Notice = Notice, Message: Inner> {

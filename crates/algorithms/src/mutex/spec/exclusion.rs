@@ -2,6 +2,7 @@
 //! control", CACM 8(9), 1965: the two requirements that make a solution one.
 
 use alloc::format;
+use alloc::string::String;
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 
@@ -147,6 +148,11 @@ impl Monitor for Exclusion {
     fn obligations(&self) -> Vec<Obligation> {
         let owed = self.waiting.iter().filter(|_| self.only != Some(Only::Safety));
         owed.map(|to| Obligation { to, property: "progress" }).collect()
+    }
+
+    fn unfinished(&self) -> Option<String> {
+        let id = self.inside.iter().next()?;
+        Some(format!("node {id} is inside and bound to leave: say release {id} first"))
     }
 
     /// A crashed node neither waits nor is inside. (That it may have left the resource in an

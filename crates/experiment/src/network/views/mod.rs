@@ -29,7 +29,7 @@ use super::lock::{ALONE, is_alone, shift};
 use super::once::feed;
 use super::turns::Turns;
 use super::worker::WorkerSetup;
-use super::{Place, Processes, events, local, orders, processes, runtime};
+use super::{Place, Processes, events, kills, local, orders, processes, runtime};
 use crate::failure::Failure;
 use crate::figures::{Measured, Reading};
 use crate::problem::mutex::Scenario;
@@ -128,7 +128,7 @@ async fn in_processes(
     scenario: &Scenario,
     own: &ViewsOrders,
     progress: Option<Progress<'_>>,
-) -> Result<(processes::Recorded, Course), Failure> {
+) -> Result<(kills::Recorded, Course), Failure> {
     let cuts = script(scenario)
         .iter()
         .any(|(_, fault)| matches!(fault, Fault::Cut(_) | Fault::Partition(_)));

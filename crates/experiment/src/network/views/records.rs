@@ -10,8 +10,8 @@ use vorrang_erased::AnyTimer;
 use vorrang_protocol::NodeSet;
 use vorrang_trace::{Line, Record, What};
 
+use super::super::kills::Recorded;
 use super::super::kills::in_order_by;
-use super::super::processes::Recorded;
 use crate::failure::Failure;
 
 /// The records of all nodes in the order of their times, read by one of their kind.

@@ -14,9 +14,10 @@ use vorrang_protocol::NodeId;
 use vorrang_sim::{Fault, FaultCounts, Random};
 
 use super::super::News;
+use super::super::Nodes;
 use super::super::local::Local;
-use super::super::lock::{Nodes, acquire, quota};
 use super::super::processes::Processes;
+use super::super::turns::{acquire, quota};
 use super::script;
 use crate::failure::Failure;
 use crate::options::mutex::LoadKind;

@@ -6,6 +6,7 @@ pub mod on_views;
 mod question;
 mod question_on_views;
 mod scenario;
+mod stage_on_views;
 mod turns;
 
 use std::sync::Arc;
@@ -13,7 +14,7 @@ use std::sync::Arc;
 use vorrang_algorithms::group::locks::spec::Locked;
 use vorrang_algorithms::group::virtual_synchrony;
 use vorrang_algorithms::mutex::card::{self, Card, Setting, THROUGHPUT, Terms};
-use vorrang_algorithms::mutex::spec::{Exclusion, Watch};
+use vorrang_algorithms::mutex::spec::{Admission, Exclusion, Watch};
 use vorrang_algorithms::mutex::{Claim, Command, Mutex, Notice};
 use vorrang_algorithms::registry::Node;
 use vorrang_algorithms::setup::{Setup, Unfit};
@@ -36,9 +37,9 @@ use crate::options::mutex::{LoadKind, MutexArgs, Property};
 use crate::options::views::takes;
 use crate::options::{CALM, RunArgs};
 use crate::problem::{
-    Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, Faulted, GuardedNodes,
-    InitialRoles, Nodes, Past, Query, Question, Retraced, Role, Simulated, Stepped, Survives,
-    Watching,
+    Activity, ApplicationEvent, Checked, Compared, Derived, Drawn, Extremes, FLAW_OVER_TCP,
+    Faulted, GuardedNodes, InitialRoles, Nodes, Past, Query, Question, Retraced, Role, Simulated,
+    Staged, Stepped, Survives, Watching,
 };
 use vorrang_workload::mutex::{Users, Uses};
 
@@ -262,11 +263,27 @@ impl Checked for Mutex {
         }
         (!args.mutex.lemma.is_empty()).then_some(Past::Lemmas(&args.mutex.lemma))
     }
+
+    fn why_unstamped(card: &'static Card, setup: &Setup) -> &'static str {
+        if (card.terms.admission)(setup) == Admission::One {
+            "its requests have no stamps (t, i)"
+        } else {
+            "several may be inside together, and a younger request may fit in beside them while an \
+             older one waits"
+        }
+    }
 }
 
 impl Stepped for Mutex {
     fn staged(card: &'static Card, setup: &Setup, flaw: Option<&str>) -> Watch {
         card.staged(setup, flaw)
+    }
+
+    fn staged_on_views(
+        of: &any::Entry<Self>,
+        args: &CheckArgs,
+    ) -> Result<Option<Box<dyn Staged>>, Failure> {
+        args.views.on_views.then(|| stage_on_views::stage(of, args)).transpose()
     }
 
     fn turn(card: &'static Card, _: &Setup, at: NodeId) -> Vec<Ask<Command>> {

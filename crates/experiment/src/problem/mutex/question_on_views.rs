@@ -39,19 +39,19 @@ const USUAL_LEASE: Duration = Duration::from_millis(20);
 
 /// The nodes of a question, and of its counterexample.
 #[derive(Clone, Copy, Debug)]
-struct Made {
+pub(super) struct Made {
     /// How many have founded the group.
-    founders: u32,
-    lease: Option<Duration>,
+    pub(super) founders: u32,
+    pub(super) lease: Option<Duration>,
     /// Whether there is no stable storage.
-    forgets: bool,
+    pub(super) forgets: bool,
     /// The number under which a second process is started.
-    second: Option<NodeId>,
-    slip: Option<LocksFlaw>,
+    pub(super) second: Option<NodeId>,
+    pub(super) slip: Option<LocksFlaw>,
 }
 
 impl Made {
-    fn nodes(&self, of: &Entry<Mutex>, setup: &Setup) -> Result<Vec<ToldNode>, Failure> {
+    pub(super) fn nodes(&self, of: &Entry<Mutex>, setup: &Setup) -> Result<Vec<ToldNode>, Failure> {
         let Self { founders, lease, forgets, second, slip } = *self;
         let lease = lease.map(|length| (length, DRIFT));
         Ok(Views::checked(of, setup, (lease, forgets))?.told(ToldGroup { founders, second }, slip))
@@ -62,7 +62,7 @@ impl Made {
         setup.group.size() + self.second.is_some() as u32
     }
 
-    fn note(&self, of: &Entry<Mutex>, setup: &Setup) -> Header {
+    pub(super) fn note(&self, of: &Entry<Mutex>, setup: &Setup) -> Header {
         let mut header = header(&of.card.about(), setup).with("on_views", &TOLD);
         header.nodes = self.processes(setup);
         let parameters = [

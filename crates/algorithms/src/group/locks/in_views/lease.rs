@@ -87,7 +87,7 @@ const TIMERS: u32 = 8;
 
 /// The lease of a node, and the answers so far.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct LeaseState {
+pub(in crate::group::locks) struct LeaseState {
     /// The number of its last question.
     round: u32,
     /// Whether too few have answered yet.

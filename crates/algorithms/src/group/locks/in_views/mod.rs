@@ -21,6 +21,7 @@ use super::message::{Message, Timer, Word};
 use crate::clock::Clock;
 use crate::group::input::Input;
 use crate::group::message::Install;
+use crate::group::shown::Shown;
 use crate::group::synod::Synod;
 use crate::group::views::{Ask, Told, Views};
 
@@ -28,7 +29,7 @@ use crate::group::views::{Ask, Told, Views};
 pub type ViewLayerOf<R> = Views<Never, R, Synod<Install<Never, R>>>;
 
 /// What a member hands over when a view ends.
-pub trait Report: Data {
+pub trait Report: Shown {
     /// Whether an evicted member may not know it yet.
     fn is_early(&self) -> bool;
     /// The member's clock.
@@ -146,7 +147,7 @@ pub struct InViews<A: Inner> {
     pub(super) lease: Option<Lease>,
     /// Whether its application is told of views.
     pub(super) tells_views: bool,
-    tenure: LeaseState,
+    pub(super) tenure: LeaseState,
     /// Counts entries.
     pub(in crate::group) clock: Clock,
     /// The view, if there is one and it has not been told to end.
@@ -464,11 +465,11 @@ impl<A: Inner> Protocol for InViews<A> {
     }
 
     fn group_view(&self) -> Option<GroupView> {
-        Some(self.views.group_view())
+        self.views.group_view()
     }
 
     fn group_health(&self) -> Option<GroupHealth> {
-        Some(self.views.health())
+        self.views.group_health()
     }
 
     fn lease(&self) -> Option<Self::Timer> {

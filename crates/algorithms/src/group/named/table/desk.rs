@@ -333,6 +333,10 @@ impl<P: Exclusive> Desk<P> {
             ])
         });
         let values = self.queue.iter().filter_map(|it| Some(StateValue::shown(it.value.as_ref()?)));
+        let lead = self
+            .lead
+            .as_ref()
+            .map(|(since, lead)| (StateValue::shown(since), lead.as_ref().map(Lead::shown)));
         self.seat
             .shown()
             .with("clients inside", StateValue::list(holders))
@@ -340,6 +344,6 @@ impl<P: Exclusive> Desk<P> {
             .with("values", StateValue::list(values))
             .with("served", self.served)
             .with("spent", self.is_spent)
-            .with("lead", self.lead.as_ref().map(|lead| StateValue::payload(lead)))
+            .with("lead", lead)
     }
 }

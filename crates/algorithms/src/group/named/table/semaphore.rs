@@ -374,13 +374,27 @@ impl Semaphore {
     }
 
     pub(in crate::group::named) fn shown(&self) -> NodeState {
-        let inside = self.inside.iter().map(|it| StateValue::payload(it));
-        let waiting = self.waiting.iter().map(|it| StateValue::payload(it));
+        let inside = self.inside.iter().map(|it| {
+            let Holder { ticket, client, permits, token } = it;
+            let holder = NodeState::new().with("ticket", *ticket).with("client", *client);
+            holder.with("permits", *permits).with("token", StateValue::shown(token))
+        });
+        let waiting = self.waiting.iter().map(|it| {
+            let &Waiter { ticket, client, permits, since, is_granted } = it;
+            let waiter = NodeState::new().with("ticket", ticket).with("client", client);
+            waiter.with("permits", permits).with("since", since).with("granted", is_granted)
+        });
+        let home = self.home.as_ref().map(|Home { inside, queue, permits }| {
+            NodeState::new()
+                .with("permits", *permits)
+                .with("inside", StateValue::set(inside.iter().copied()))
+                .with("queue", StateValue::list(queue.iter().copied()))
+        });
         NodeState::new()
             .with("tickets", self.tickets)
             .with("clients inside", StateValue::list(inside))
             .with("clients waiting", StateValue::list(waiting))
             .with("ended", StateValue::set(self.ended.iter().copied()))
-            .with("home", self.home.as_ref().map(|home| StateValue::payload(home)))
+            .with("home", home)
     }
 }
