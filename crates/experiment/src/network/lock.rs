@@ -22,7 +22,7 @@ use super::turns::{acquire, quota};
 use super::worker::{Shift, WorkerSetup};
 use super::{
     Counted, News, Nodes, Place, Processes, events, kills, local, orders, processes, runtime,
-    settle, views,
+    settle,
 };
 use crate::failure::Failure;
 use crate::figures::Measured;
@@ -40,9 +40,6 @@ pub(super) fn run(
     place: Place,
     keep: Keep<'_>,
 ) -> Result<Measured, Failure> {
-    if let Some(on_views) = &scenario.views {
-        return views::run(scenario, (on_views, made), place, keep);
-    }
     kills::check(scenario, &(made.node)(NodeId(0)))?;
     let start = Instant::now();
     let tape = Tape::create(keep)?;

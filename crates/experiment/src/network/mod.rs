@@ -1,8 +1,10 @@
 //! A scenario over real TCP on loopback: all nodes in this process, or a process a node.
 
 mod kills;
+mod link_proxies;
 mod local;
 mod lock;
+mod member_on_views;
 mod once;
 mod processes;
 mod turns;
@@ -109,7 +111,20 @@ macro_rules! over_tcp {
     )*};
 }
 
-over_tcp!(lock::run, worker::take_turns: Mutex);
+over_tcp!(run_lock, worker::take_turns: Mutex);
+
+fn run_lock(
+    scenario: &<Mutex as Simulated>::Scenario,
+    made: &GuardedNodes<Mutex>,
+    place: Place<'_>,
+    keep: Keep<'_>,
+) -> Result<Measured, Failure> {
+    match &scenario.views {
+        Some(on_views) => views::run(scenario, (on_views, made), place, keep),
+        None => lock::run(scenario, made, place, keep),
+    }
+}
+
 over_tcp!(once::run, worker::be_told: Election, Wave, Detection, Multicast, GroupCommunication);
 
 /// The set-up of a process as a node of a scenario, without the start of its clock.

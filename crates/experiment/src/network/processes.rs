@@ -15,7 +15,7 @@ use vorrang_protocol::NodeId;
 use vorrang_trace::Line;
 
 use super::kills::Recorded;
-use super::views::Wires;
+use super::link_proxies::LinkProxies;
 use super::worker::{RECORD, TIMERS_SET, WorkerSetup};
 use super::{Counted, News, Nodes};
 use crate::failure::Failure;
@@ -28,7 +28,7 @@ pub(super) struct Processes {
     /// The orders of each, with where it listens.
     orders: Vec<WorkerSetup>,
     /// Where they find each other, if that is not where they listen.
-    wires: Option<Wires>,
+    wires: Option<LinkProxies>,
     news: UnboundedSender<News>,
 }
 
@@ -73,7 +73,7 @@ pub(super) async fn start_over(
     }
     if wires {
         let backs = all.orders.iter().filter_map(|it| it.listen.clone());
-        all.wires = Some(Wires::between(backs.collect()).await?);
+        all.wires = Some(LinkProxies::between(backs.collect()).await?);
     }
     let addresses = all.addresses();
     for worker in &mut all.workers {

@@ -51,8 +51,8 @@ use vorrang_protocol::{Data, NodeId};
 use vorrang_sim::Random;
 use vorrang_trace::Record;
 
+use super::member_on_views::{Member, ViewsOrders};
 use super::turns::Turns;
-use super::views::{Member, ViewsOrders};
 use super::{Future, News};
 use crate::failure::Failure;
 

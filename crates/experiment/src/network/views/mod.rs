@@ -2,11 +2,9 @@
 //! again, stopped for a while or cut off from others. Afterwards the records of all nodes are
 //! merged, judged and measured like a simulated run.
 
-mod member;
 mod records;
 mod session;
 mod temporary;
-mod wires;
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -26,6 +24,7 @@ use self::records::in_order;
 use self::session::{Course, Session};
 use self::temporary::TemporaryDirectory;
 use super::lock::{ALONE, is_alone, shift};
+use super::member_on_views::{Member, ViewsOrders};
 use super::once::feed;
 use super::turns::Turns;
 use super::worker::WorkerSetup;
@@ -38,9 +37,6 @@ use crate::problem::mutex::on_views::Views;
 use crate::problem::{GuardedNodes, Scene as _, Simulated as _, run_header};
 use crate::progress::Progress;
 use crate::tracefile::{Keep, Tape};
-
-pub(super) use member::{Member, ViewsOrders};
-pub(super) use wires::Wires;
 
 /// What a run comes to.
 struct Ran {

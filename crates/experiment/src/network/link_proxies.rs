@@ -18,17 +18,17 @@ type Links = BTreeSet<(NodeId, NodeId)>;
 
 /// Stands in front of every node.
 #[derive(Debug)]
-pub(in crate::network) struct Wires {
+pub(super) struct LinkProxies {
     /// Where each node is found.
-    pub(in crate::network) fronts: Vec<String>,
+    pub(super) fronts: Vec<String>,
     cuts: watch::Sender<Links>,
     /// They end with it.
     _tasks: JoinSet<()>,
 }
 
-impl Wires {
+impl LinkProxies {
     /// In front of nodes that listen there.
-    pub(in crate::network) async fn between(backs: Vec<String>) -> Result<Self, Failure> {
+    pub(super) async fn between(backs: Vec<String>) -> Result<Self, Failure> {
         let (cuts, _) = watch::channel(Links::new());
         let (mut fronts, mut tasks) = (Vec::new(), JoinSet::new());
         for (to, back) in (0..).map(NodeId).zip(backs) {
@@ -40,7 +40,7 @@ impl Wires {
     }
 
     /// Cuts these and no others.
-    pub(in crate::network) fn cut(&self, links: Links) {
+    pub(super) fn cut(&self, links: Links) {
         self.cuts.send_replace(links);
     }
 }

@@ -19,17 +19,17 @@ use crate::problem::mutex::on_views::in_every_view;
 
 /// What a member must know besides the set-up of its algorithm.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub(in crate::network) struct ViewsOrders {
+pub(super) struct ViewsOrders {
     /// How long a lease lasts, and by how many parts in a thousand clocks may be wrong.
-    pub(in crate::network) lease: Option<(Duration, u32)>,
+    pub(super) lease: Option<(Duration, u32)>,
     /// The mistake that is made.
-    pub(in crate::network) in_own_order: bool,
+    pub(super) in_own_order: bool,
     /// Where each member has a directory for what it must not forget.
-    pub(in crate::network) directory: Option<PathBuf>,
+    pub(super) directory: Option<PathBuf>,
 }
 
 /// A member that has not begun.
-pub(in crate::network) struct Member {
+pub(super) struct Member {
     machine: NodeOf<Mutex>,
     generation: Generation,
     storage: Option<StableStorage>,
@@ -38,7 +38,7 @@ pub(in crate::network) struct Member {
 
 impl Member {
     /// As its parent process says.
-    pub(in crate::network) fn of(
+    pub(super) fn of(
         card: &Card,
         (setup, id): (&str, NodeId),
         own: &ViewsOrders,
@@ -50,7 +50,7 @@ impl Member {
     }
 
     /// The member of that number, of a group that all nodes found.
-    pub(in crate::network) fn new(
+    pub(super) fn new(
         entry: &Entry<Mutex>,
         (setup, id): (&Setup, NodeId),
         own: &ViewsOrders,
@@ -84,7 +84,7 @@ impl Member {
     }
 
     /// The node.
-    pub(in crate::network) fn node(self, config: Config) -> Node<Command, Notice> {
+    pub(super) fn node(self, config: Config) -> Node<Command, Notice> {
         let Self { machine, generation, storage, founders } = self;
         let config = Config { timing: timing(), ..config }.open(Open::new(generation, founders));
         let node = Node::new(machine, config);
