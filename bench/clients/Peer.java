@@ -1,6 +1,7 @@
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;
+import java.io.PrintStream;
 import java.nio.ByteBuffer;
 import java.nio.channels.FileChannel;
 import java.nio.file.Path;
@@ -22,6 +23,7 @@ public final class Peer {
         void giveBack() throws Exception;
     }
 
+    private static final PrintStream ANSWERS = System.out;
     private static final long ME = ProcessHandle.current().pid();
     private static FileChannel last;
 
@@ -29,6 +31,8 @@ public final class Peer {
 
     /** Arguments: the class of the lock, the shared file, and what the constructor takes. */
     public static void main(String[] arguments) throws Exception {
+        // Some services greet those who start them.
+        System.setOut(System.err);
         last = FileChannel.open(Path.of(arguments[1]), StandardOpenOption.READ,
                 StandardOpenOption.WRITE, StandardOpenOption.CREATE);
         String[] rest = Arrays.copyOfRange(arguments, 2, arguments.length);
@@ -82,7 +86,7 @@ public final class Peer {
     }
 
     private static void say(String line) {
-        System.out.println(line);
-        System.out.flush();
+        ANSWERS.println(line);
+        ANSWERS.flush();
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! Past it, everything is generic. A [`Register`] is shown all algorithms of a problem.
 
+use crate::card::Card;
 use crate::detection::Detection;
 use crate::detection::flaws::{FirstAwaitedForEver, LearnsNothing, NeverRecovers};
 use crate::detection::heartbeat::{self, Heartbeat};
@@ -36,12 +37,8 @@ use crate::multicast::flaws::{
 use crate::multicast::nack::Nack;
 use crate::multicast::srm::Srm;
 use crate::multicast::{self, Multicast, ack, nack, srm};
-use crate::mutex::cao_singhal;
-use crate::mutex::cao_singhal_fallback;
 use crate::mutex::carvalho_roucairol::{self, CarvalhoRoucairol};
 use crate::mutex::central::{self, Central};
-use crate::mutex::echo_lift;
-use crate::mutex::elected_lift;
 use crate::mutex::flaws::cao_singhal::{
     self as cao_singhal_flaws, EarlyInquireDropped, EarlyReleaseDropped, NoEpochs,
 };
@@ -93,24 +90,23 @@ use crate::mutex::flaws::total_order::{self as total_order_flaws, OldRequestCoun
 use crate::mutex::k_exclusion::{self, KExclusion};
 use crate::mutex::lamport::{self, Lamport};
 use crate::mutex::lemmas::singhal_order::{NoMistake, dated};
-use crate::mutex::lift;
 use crate::mutex::maekawa::{self, Maekawa};
 use crate::mutex::maekawa_basic::{self, MaekawaBasic};
-use crate::mutex::maekawa_fallback;
 use crate::mutex::majority_votes::{self, MajorityVotes};
 use crate::mutex::majority_votes_timely::{self, MajorityVotesTimely};
 use crate::mutex::raymond::{self, Raymond};
 use crate::mutex::readers_writers::{self, ClaimedExclusion};
-use crate::mutex::regenerating::Regenerating;
+use crate::mutex::regenerating::{Regenerating, Renewable};
 use crate::mutex::ricart_agrawala::{self, RicartAgrawala};
 use crate::mutex::ricart_agrawala_probing::{self, RicartAgrawalaProbing};
-use crate::mutex::sanders;
 use crate::mutex::singhal::{self, Singhal};
-use crate::mutex::stamps::remembering;
+use crate::mutex::stamps::{self, remembering};
 use crate::mutex::suzuki_kasami::{self, SuzukiKasami};
 use crate::mutex::token_ring::{self, TokenRing};
-use crate::mutex::total_order;
-use crate::mutex::{Mutex, group_exclusion, lemmas, resource_sets};
+use crate::mutex::{
+    Mutex, cao_singhal, cao_singhal_fallback, echo_lift, elected_lift, group_exclusion, lemmas,
+    lift, maekawa_fallback, resource_sets, sanders, total_order,
+};
 use crate::mutex::{regenerating_raymond, regenerating_ring, regenerating_suzuki_kasami};
 pub use crate::recipe::{Node, Recipe, of_group, of_quorums, of_setup};
 use crate::wave::Wave;
@@ -160,7 +156,7 @@ impl Listed for Mutex {
 
         let card = &total_order::CARD;
         into.algorithm(card, total_order::recipe());
-        into.remembering(remembering(total_order::stamped()));
+        into.remembering(remembering(stamps::total_order()));
         into.flaw(card, "fifo-order", total_order::unchecked());
         into.flaw(card, "causal-order", total_order::unchecked());
         into.flaw(card, "unordered-links", total_order::recipe().with(&total_order_flaws::AsItIs));
@@ -275,20 +271,14 @@ fn register_survivors(into: &mut impl Register<Mutex>) {
     into.flaw(card, "clock-forgotten", forgotten);
     into.flaw(card, "put-off-for-ever", correct().with(&PutOffForEver));
 
-    let card = &regenerating_ring::CARD;
-    let correct = || of_setup(Regenerating::<TokenRing>::of);
-    into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
-    into.flaw(card, "no-generation", correct().with(&NoGeneration));
-    into.flaw(card, "asked-once", correct().with(&AskedOnce));
+    regenerating::<TokenRing>(into, &regenerating_ring::CARD);
+    regenerating::<SuzukiKasami>(into, &regenerating_suzuki_kasami::CARD);
+    regenerating::<Raymond>(into, &regenerating_raymond::CARD);
+}
 
-    let card = &regenerating_suzuki_kasami::CARD;
-    let correct = || of_setup(Regenerating::<SuzukiKasami>::of);
-    into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
-    into.flaw(card, "no-generation", correct().with(&NoGeneration));
-    into.flaw(card, "asked-once", correct().with(&AskedOnce));
-
-    let card = &regenerating_raymond::CARD;
-    let correct = || of_setup(Regenerating::<Raymond>::of);
+/// An algorithm with a token that is made anew if it is lost.
+fn regenerating<P: Renewable>(into: &mut impl Register<Mutex>, card: &'static Card<Mutex>) {
+    let correct = || of_setup(Regenerating::<P>::of);
     into.algorithm(card, correct().guarded(Regenerating::INVARIANTS));
     into.flaw(card, "no-generation", correct().with(&NoGeneration));
     into.flaw(card, "asked-once", correct().with(&AskedOnce));

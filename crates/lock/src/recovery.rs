@@ -8,7 +8,7 @@ use vorrang_algorithms::group::views::recovery;
 use vorrang_net::{StableStorage, StorageError};
 use vorrang_protocol::{NodeId, WallTime};
 
-use crate::config::Config;
+use crate::config::{Config, ConfigError, Role};
 use crate::error::OpenError;
 use crate::group::Group;
 use crate::members::Members;
@@ -45,6 +45,15 @@ pub enum RecoveryError {
          members that are left, and start them again, to found the group anew"
     )]
     NoData,
+    /// It cannot be started alone.
+    #[error(
+        "this member joins another one whenever it is started (join), so it cannot go on alone: go \
+         on from the directory of one that is in the list of members"
+    )]
+    Newcomer,
+    /// The configuration.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// Its data directory cannot be used.
     #[error("data: {0}")]
     Storage(#[from] StorageError),
@@ -120,6 +129,9 @@ impl Recovery {
 /// Says what is about to be done to the data directory, and does it if that is agreed to.
 fn change(config: &Config, agree: impl FnOnce(Recovery) -> bool) -> Result<(), RecoveryError> {
     let data = config.data.as_deref().ok_or(RecoveryError::NoData)?;
+    if config.role()? == Role::Newcomer {
+        return Err(RecoveryError::Newcomer);
+    }
     let mut storage = StableStorage::reopen(data)?;
     let me = storage.owner().id;
     // As the number of a view that is founded.

@@ -23,8 +23,8 @@ use vorrang_experiment::network::Future;
 use vorrang_experiment::problem::{BETWEEN_PROCESSES, header};
 use vorrang_experiment::tracefile::TraceWriter;
 use vorrang_net::{
-    Clock, Config, Generation, JoinGrant, JoinRequest, Log, Open, Owner, RecordOf, StableStorage,
-    Starting, request_id,
+    Clock, Config, Generation, JoinGrant, JoinRequest, Log, Open, Owner, RecordOf, Service,
+    StableStorage, Starting, request_id,
 };
 use vorrang_protocol::NodeId;
 use vorrang_trace::{Header, What, Writer};
@@ -89,7 +89,7 @@ impl Place {
 }
 
 async fn run<Q: Hosted>(served: Served, make: Make<Q>) -> Result<(), Failure> {
-    let place = take_place(served, None).await?;
+    let place = take_place(served, None, Q::SERVICE).await?;
     let taken = place.served.clone();
     let (id, log) = (place.id(), taken.node.trace.as_ref().map(|_| Log::new()));
     let recorded = log.clone().map(|log| (log, Clock::start()));
@@ -102,7 +102,7 @@ async fn run<Q: Hosted>(served: Served, make: Make<Q>) -> Result<(), Failure> {
             let (served, make) = (taken.clone(), Rc::clone(&make));
             let recorded = recorded.clone();
             Box::pin(async move {
-                let place = take_place(served, Some(but)).await?;
+                let place = take_place(served, Some(but), Q::SERVICE).await?;
                 start::<Q>(place, &make, recorded).await.map_err(not_started)
             }) as StartingAgain<Q>
         }) as StartAgain<Q>
@@ -151,7 +151,11 @@ fn start<Q: Hosted>(place: Place, make: &Make<Q>, log: Recorded<Q>) -> Starting<
 
 /// Finds a place: as a founder under the number that was given, or by asking a member for one,
 /// `but` not this one.
-async fn take_place(mut served: Served, but: Option<NodeId>) -> Result<Place, Failure> {
+async fn take_place(
+    mut served: Served,
+    but: Option<NodeId>,
+    service: Service,
+) -> Result<Place, Failure> {
     let Served { about, setup, node, .. } = &mut served;
     let listen = node.listens_on().to_owned();
     let cannot =
@@ -198,6 +202,7 @@ async fn take_place(mut served: Served, but: Option<NodeId>) -> Result<Place, Fa
         group: node.group.clone(),
         setup: text,
         timing: node.timing(),
+        service,
         ..Config::new(NodeId(node.number()), node.peers.clone(), about.name)
     };
     let pauses = storage.is_none().then_some(node.timing().backoff_max);

@@ -93,6 +93,15 @@ impl Wording<'_> {
 }
 
 impl GroupHealth {
+    /// Whether enough voters are left without these others: more than half, or half of them with
+    /// the first.
+    pub fn goes_on_without(&self, gone: &[NodeId]) -> bool {
+        let is_left = |id: &NodeId| !gone.contains(id) && !self.lost.contains(*id);
+        let (all, left) = (self.voters.len(), self.voters.iter().filter(is_left).count());
+        let has_first = self.voters.iter().next().is_some_and(|first| is_left(&first));
+        2 * left > all || (2 * left == all && has_first)
+    }
+
     /// What is wrong with a group that has no majority, and what to do about it, in the words of a
     /// node on a terminal.
     pub fn trouble(&self, of: &GroupView) -> Option<String> {
@@ -249,6 +258,11 @@ mod tests {
         assert!(said.contains("another directory than the one that votes: 1, 2)"), "{said}");
         assert!(said.ends_with("must be made the only voter by force"), "{said}");
         assert_eq!(over.trouble(&GroupView { view: 0, ..of }), None, "there is none yet");
+        let [zero, one, two] = [0, 1, 2].map(NodeId);
+        assert!(well.goes_on_without(&[two]) && !well.goes_on_without(&[zero]), "half of 0 and 2");
+        assert!(well.goes_on_without(&[]) && well.goes_on_without(&[one]));
+        let three = GroupHealth { voters: set(&[0, 1, 2]), lost: set(&[1]), ..well };
+        assert!(three.goes_on_without(&[]) && !three.goes_on_without(&[zero]));
     }
 
     #[test]

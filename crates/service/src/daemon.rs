@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tokio::net::{TcpListener, UnixListener};
+use tokio::runtime::{Builder, Handle, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 use vorrang_lock::tls::Tls;
@@ -36,18 +37,23 @@ pub(crate) type Again<'a> = &'a dyn Fn() -> Result<Settings, ConfigError>;
 pub(crate) fn run(settings: &Settings, again: Again<'_>) -> Result<ExitCode, Failure> {
     let _log = log::start(settings.config.log).map_err(Failure::Usage)?;
     allow_many_connections();
-    // Whatever clients do, at least one thread is left for the member and its heartbeats.
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(std::thread::available_parallelism().map_or(2, |it| it.get().clamp(2, 4)))
-        .enable_all()
-        .build()
-        .map_err(|why| Failure::Failed(format!("cannot start threads: {why}")))?;
-    let outcome = runtime.block_on(serve(settings, again));
-    runtime.shutdown_timeout(LAST_LINES);
+    // The member and the clients of this machine share a thread: what a hand-over takes is the
+    // waking of threads. Handshakes and clients of other machines have threads of their own, so
+    // that they keep the member from nothing.
+    let local = threads(1)?;
+    let remote = threads(std::thread::available_parallelism().map_or(1, |it| it.get().min(4)))?;
+    let outcome = local.block_on(serve(settings, again, remote.handle()));
+    remote.shutdown_background();
+    local.shutdown_timeout(LAST_LINES);
     if let Err(failure) = &outcome {
         tracing::error!("{}", failure.why());
     }
     outcome
+}
+
+fn threads(count: usize) -> Result<Runtime, Failure> {
+    let runtime = Builder::new_multi_thread().worker_threads(count).enable_all().build();
+    runtime.map_err(|why| Failure::Failed(format!("cannot start threads: {why}")))
 }
 
 /// Every client takes a file, and the usual limit is one for programs without many clients.
@@ -59,7 +65,11 @@ fn allow_many_connections() {
     let _ = setrlimit(Resource::Nofile, raised);
 }
 
-async fn serve(settings: &Settings, again: Again<'_>) -> Result<ExitCode, Failure> {
+async fn serve(
+    settings: &Settings,
+    again: Again<'_>,
+    remote: &Handle,
+) -> Result<ExitCode, Failure> {
     let config = &settings.config;
     let mut signals = Signals::listen()?;
     let (socket, unix) =
@@ -77,7 +87,7 @@ async fn serve(settings: &Settings, again: Again<'_>) -> Result<ExitCode, Failur
     let service = Arc::new(service(config, group.clone(), keys.clone()));
     tokio::spawn(serve_unix(unix, Arc::clone(&service), config.holds));
     if let Some(tcp) = tcp {
-        tokio::spawn(serve_tcp(tcp, Arc::clone(&service), config.holds));
+        remote.spawn(serve_tcp(tcp, Arc::clone(&service), config.holds));
     }
     tracing::info!(
         member = service.about.member, group = service.about.group,

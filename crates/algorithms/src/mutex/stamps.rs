@@ -29,11 +29,12 @@ use super::lamport::Lamport;
 use super::locking::{Locking, Phase, Structure};
 use super::majority_votes::MajorityVotes;
 use super::ricart_agrawala::RicartAgrawala;
-use super::total_order::TotalOrder;
+use super::total_order::{self, TotalOrder};
 use super::{Command, Notice};
 use crate::clock::Stamp;
 use crate::flaw::Flawed;
 use crate::recipe::Recipe;
+use crate::setup::{Ordering, Unfit};
 
 /// The property.
 pub const STAMP_ORDER: &str = "stamp order";
@@ -121,10 +122,10 @@ impl Stamping for MajorityVotes {
 /// Of the orders that are the same for all, that by stamps alone gives requests any.
 impl Stamping for TotalOrder {
     fn time(&self) -> u64 {
-        self.last_stamp().unwrap_or(0)
+        self.order.last_stamp_of(self.me).unwrap_or(0)
     }
     fn is_inside(&self) -> bool {
-        self.is_inside()
+        self.phase == total_order::Phase::Inside
     }
 }
 
@@ -155,6 +156,21 @@ pub fn remembering<P: Stamping>(recipe: Recipe<P>) -> Recipe<Remembering<P>> {
         Ok(move |me| Remembering { node: node(me), me, stamp: None })
     });
     recipe.guarded(Remembering::IN_ORDER)
+}
+
+/// Those of totally ordered multicast, if its order gives every request a stamp.
+pub(crate) fn total_order() -> Recipe<TotalOrder> {
+    Recipe::new(|setup| {
+        let nodes = total_order::recipe().nodes(setup)?;
+        if setup.ordering != Ordering::Lamport {
+            return Err(Unfit(format!(
+                "--ordering {}: requests have stamps (t, i) only with --ordering {}",
+                setup.ordering.name(),
+                Ordering::Lamport.name()
+            )));
+        }
+        Ok(move |id| nodes(id))
+    })
 }
 
 impl<P: Stamping> Remembering<P> {

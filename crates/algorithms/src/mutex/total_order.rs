@@ -153,18 +153,18 @@ impl fmt::Display for Message {
 pub struct TotalOrder {
     pub(super) me: NodeId,
     group: Group,
-    phase: Phase,
+    pub(super) phase: Phase,
     /// Those who have asked and not left, as all have delivered it: the first is inside.
     queue: VecDeque<NodeId>,
     /// Whether its RELEASE is not delivered yet, so that its last request is still in the queue.
     pub(super) is_leaving: bool,
     /// How many multicasts of the lock have come from each.
     heard: Vec<u64>,
-    order: Order,
+    pub(super) order: Order,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Phase {
+pub(super) enum Phase {
     Outside,
     Waiting,
     Inside,
@@ -182,15 +182,6 @@ impl TotalOrder {
             heard: vec![0; setup.group.size() as usize],
             order: Order::new(setup.ordering, me, setup.group),
         }
-    }
-
-    pub(super) const fn is_inside(&self) -> bool {
-        matches!(self.phase, Phase::Inside)
-    }
-
-    /// The last stamp that it has used, if its order is that of stamps.
-    pub(super) fn last_stamp(&self) -> Option<u64> {
-        self.order.last_stamp_of(self.me)
     }
 
     /// Multicasts a word of the lock.
@@ -335,21 +326,6 @@ pub(crate) fn recipe() -> Recipe<TotalOrder> {
         }
         let setup = setup.clone();
         Ok(move |id| TotalOrder::of(id, &setup))
-    })
-}
-
-/// The nodes of a set-up, if its order gives every request a stamp.
-pub(crate) fn stamped() -> Recipe<TotalOrder> {
-    Recipe::new(|setup| {
-        let nodes = recipe().nodes(setup)?;
-        if setup.ordering != Ordering::Lamport {
-            return Err(Unfit(format!(
-                "--ordering {}: requests have stamps (t, i) only with --ordering {}",
-                setup.ordering.name(),
-                Ordering::Lamport.name()
-            )));
-        }
-        Ok(move |id| nodes(id))
     })
 }
 

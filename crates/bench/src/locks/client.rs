@@ -27,8 +27,9 @@ use vorrang_lock::{Config, Group, Guard, Members, TlsFiles};
 use vorrang_service::api::{HoldEvent, HoldRequest};
 use vorrang_service::client::{Client, HoldStream, Target, new_id};
 
+use crate::Outcome;
 use crate::last::{Last, Moment, Tally};
-use crate::{Outcome, views};
+use crate::views::Views;
 
 #[derive(Clone, Debug, clap::Args)]
 pub(crate) struct ClientArgs {
@@ -71,33 +72,37 @@ enum Kind {
 }
 
 /// Asks for one lock.
-trait Locks {
-    async fn take(&mut self) -> Outcome<()>;
-    async fn give_back(&mut self) -> Outcome<()>;
+pub(crate) trait Locks: Send {
+    fn take(&mut self) -> impl Future<Output = Outcome<()>> + Send;
+    fn give_back(&mut self) -> impl Future<Output = Outcome<()>> + Send;
 }
 
 pub(crate) fn run(arguments: &ClientArgs) -> Outcome<()> {
     // As a program has it that does nothing else meanwhile.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
-        let mut orders = orders();
-        let name = arguments.lock.clone();
-        let last = Last::open(arguments.last.as_deref())?;
-        match arguments.kind {
-            Kind::Views => views::run(arguments, last, &mut orders).await,
-            Kind::Socket => {
-                let socket = arguments.socket.clone().ok_or("a client needs --socket")?;
-                let client = Client::new(Target::Socket(socket));
-                let mut socket = Socket { client, name, held: None };
-                obey(&mut socket, &last, &mut orders).await
-            }
-            Kind::Library => {
-                let group = Group::start(config(arguments)?).await?;
-                let mut library = Library { group, name, held: None };
-                obey_as_member(&mut library, &last, &mut orders).await
-            }
+    // In a task of its own: a runtime treats its main future differently.
+    let client = runtime.spawn(client(arguments.clone()));
+    runtime.block_on(client)?
+}
+
+async fn client(arguments: ClientArgs) -> Outcome<()> {
+    let mut orders = orders();
+    let name = arguments.lock.clone();
+    let last = Last::open(arguments.last.as_deref())?;
+    match arguments.kind {
+        Kind::Views => obey(&mut Views::start(&arguments).await?, &last, &mut orders).await,
+        Kind::Socket => {
+            let socket = arguments.socket.clone().ok_or("a client needs --socket")?;
+            let client = Client::new(Target::Socket(socket));
+            let mut socket = Socket { client, name, held: None };
+            obey(&mut socket, &last, &mut orders).await
         }
-    })
+        Kind::Library => {
+            let group = Group::start(config(&arguments)?).await?;
+            let mut library = Library { group, name, held: None };
+            obey_as_member(&mut library, &last, &mut orders).await
+        }
+    }
 }
 
 /// Its standard input, line by line.

@@ -45,7 +45,8 @@ const SEEDS: u64 = 3;
 /// loses a link in one direction or both: in a table of many algorithms at a few moments of every
 /// kind, for one algorithm between any two events of the node. --on-views fills the whole table
 /// with runs on views, and strikes the messages by which members agree on a view as well; those of
-/// leases are not sent there. Under UNPLUG all cables of a device on a bus are pulled out (bus-reset).
+/// leases are not sent there. Under UNPLUG all cables of a device on a bus are pulled out
+/// (bus-reset).
 ///
 /// All algorithms with five nodes are more than 400,000 runs and take about a minute on two cores.
 /// --quick takes a few seconds: one seed, and at most 20 places of a kind in a run; what it calls

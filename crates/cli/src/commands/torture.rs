@@ -42,12 +42,13 @@ const SAVED_EVERY: Duration = Duration::from_secs(5);
 /// nothing else goes wrong), locks, elections and waves over reliable channels (--reliable), and by themselves the locks that tell crashed nodes by time, elections, failure
 /// detection, reliable multicast and virtual synchrony.
 ///
-/// With --processes every node is a process. Of locks on views, with stable storage or without, these
-/// are killed as by kill -9 and perhaps started again, stopped by SIGSTOP and continued, and cut off:
-/// from one other, in one direction or both, or from all. With stable storage a majority of the
-/// founders is up and connected in the end; without, there are no more faults than a majority of them
-/// survives. Algorithms that survive crashes by themselves have processes killed. A seed does not
-/// decide all that happens then: what fails is shrunk to the smallest schedule that was seen to fail.
+/// With --processes every node is a process. Of locks on views, with stable storage or without,
+/// these are killed as by kill -9 and perhaps started again, stopped by SIGSTOP and continued, and
+/// cut off: from one other, in one direction or both, or from all. With stable storage a majority
+/// of the founders is up and connected in the end; without, there are no more faults than a
+/// majority of them survives. Algorithms that survive crashes by themselves have processes killed.
+/// A seed does not decide all that happens then: what fails is shrunk to the smallest schedule that
+/// was seen to fail.
 ///
 /// A schedule depends on --seed and on its number alone: neither on --jobs nor on where a campaign
 /// was interrupted and resumed.
@@ -59,7 +60,7 @@ const SAVED_EVERY: Duration = Duration::from_secs(5);
     vorrang torture --algorithms raymond,ricart-agrawala --nodes 5..=7\n  \
     vorrang torture --algorithms suzuki-kasami --flaw holder-forgotten\n  \
     vorrang torture --processes --time 10m\n  \
-    vorrang torture --processes --algorithms raymond --flaw own-order --runs 3\n\n\
+    vorrang torture --processes --algorithms raymond --nodes 5 --flaw own-order --runs 3\n\n\
     Ctrl-C ends a campaign with the table so far; a second one at once.\n\n\
     Exit codes: 0 nothing failed, 1 something did, 2 wrong use, 4 I/O error.")]
 pub(crate) struct Torture {
@@ -85,10 +86,10 @@ pub(crate) struct Torture {
     /// Build in a known mistake, of the algorithm or of locks on views, to see the campaign find it
     #[arg(long, value_name = "NAME", requires = "algorithms")]
     flaw: Option<String>,
-    /// Run every node as a process, one run after the other; processes are killed and started again,
-    /// and those of locks on views stopped and cut off as well. A run takes some
-    /// seconds, and a minute where nobody gets any further; one that has begun when --time is over
-    /// goes on to its end
+    /// Run every node as a process, one run after the other; processes are killed and started
+    /// again, and those of locks on views stopped and cut off as well. A run takes some seconds,
+    /// and a minute where nobody gets any further; one that has begun when --time is over goes on
+    /// to its end
     #[arg(long, conflicts_with = "jobs")]
     processes: bool,
     /// Keep the state of the campaign in this file: if it exists, go on from there

@@ -309,9 +309,9 @@ fn a_silent_member_is_evicted_when_the_help_says() {
     assert_eq!(nodes[2].hear(), "released", "that one was not lost");
 }
 
-/// However often a member was suspected wrongly, it is given no more margins than --margin-cap says,
-/// and its crash is noticed after these and a heartbeat. Without, five mistakes would make 9.6 s of
-/// it.
+/// However often a member was suspected wrongly, it is given no more margins than --margin-cap
+/// says, and its crash is noticed after these and a heartbeat. Without, five mistakes would make
+/// 9.6 s of it.
 #[cfg(unix)]
 #[test]
 fn a_member_that_was_often_late_is_missed_in_time_all_the_same() {

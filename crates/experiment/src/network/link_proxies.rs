@@ -1,5 +1,5 @@
-//! What connections between nodes go through, so that single directions of links can be cut: what is
-//! said then is swallowed, and so is that a connection has ended.
+//! What connections between nodes go through, so that single directions of links can be cut: what
+//! is said then is swallowed, and so is that a connection has ended.
 
 use std::collections::BTreeSet;
 
@@ -89,8 +89,8 @@ async fn sender(dialler: &mut TcpStream, first: &mut Vec<u8>) -> Option<NodeId> 
     }
 }
 
-/// Carries bytes in one direction. What has swallowed some ends when the link is mended, so that the
-/// connection is made anew.
+/// Carries bytes in one direction. What has swallowed some ends when the link is mended, so that
+/// the connection is made anew.
 async fn carry(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,

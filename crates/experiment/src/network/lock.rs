@@ -309,9 +309,10 @@ fn measured(scenario: &Scenario, observed: Observed, wall: Duration) -> Measured
 }
 
 /// Said where most entries of a node follow its own.
-pub(super) const ALONE: &str = "most entries were made by the node that had just left, which asks again \
-                     before others are heard: the figures speak of it alone. Stays are of no \
-                     length by default: give --hold 1ms, or --think, to see the lock change hands";
+pub(super) const ALONE: &str = "most entries were made by the node that had just left, which asks \
+                                again before others are heard: the figures speak of it alone. \
+                                Stays are of no length by default: give --hold 1ms, or --think, to \
+                                see the lock change hands";
 
 /// Whether most entries follow one of the same node, though others want in.
 pub(super) fn is_alone(scenario: &Scenario, records: &[Record<NodeOf<Mutex>>]) -> bool {

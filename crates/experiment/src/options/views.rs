@@ -42,8 +42,8 @@ pub struct ViewsArgs {
     )]
     pub drift: Option<u32>,
     /// With --on-views and --net: keep on disk what nodes must not forget, as 'vorrang node --data'
-    /// does, each in a directory of its own in this one, or in a new one that is removed in the end.
-    /// In the simulator nothing is forgotten that must not be
+    /// does, each in a directory of its own in this one, or in a new one that is removed in the
+    /// end. In the simulator nothing is forgotten that must not be
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "DIR", requires = "on_views", num_args = 0..=1),

@@ -35,8 +35,9 @@ const MOST_FAULTS: u64 = 5;
 /// Members say so often that they are there, and may be so late: a crash is noticed soon, and a
 /// process that a busy machine keeps waiting is not suspected for that, most of the time.
 const PACE: [(Parameter, &str); 2] = [(Parameter::Beat, "50ms"), (Parameter::Margin, "250ms")];
-/// Without stable storage a run that gets stuck is repeated so often before it counts: a busy machine
-/// may have had a member suspected that nothing befell, and then there was one fault too many.
+/// Without stable storage a run that gets stuck is repeated so often before it counts: a busy
+/// machine may have had a member suspected that nothing befell, and then there was one fault too
+/// many.
 const REPEATS: u32 = 2;
 
 /// Whether there are such schedules of a subject, or why not.

@@ -262,7 +262,8 @@ impl Campaign {
         indices.into_par_iter().map(one).collect()
     }
 
-    /// The smallest schedule that is wrong in the same way; between processes, that is found by then.
+    /// The smallest schedule that is wrong in the same way; between processes, that is found by
+    /// then.
     fn shrunk(
         &self,
         subject: &Subject,

@@ -3,7 +3,8 @@
 //! off from others as well.
 //!
 //! What happens in which order is not decided by a seed there: a schedule that ended badly may end
-//! well when it is repeated. So what fails is shrunk to the smallest schedule that was seen to fail.
+//! well when it is repeated. So what fails is shrunk to the smallest schedule that was seen to
+//! fail.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
@@ -76,8 +77,8 @@ pub(super) fn covers(subject: &Subject, args: &RunArgs) -> bool {
     }
 }
 
-/// Without stable storage a process that is started again is no longer the one that it was: of those
-/// that go on, a group needs as many as if it had not come back.
+/// Without stable storage a process that is started again is no longer the one that it was: of
+/// those that go on, a group needs as many as if it had not come back.
 fn covers_bare(survives: Survives, args: &RunArgs) -> bool {
     let (nodes, faults) = (args.common.nodes, &args.faults);
     faults.crash.len() as u64 <= u64::from(survives.down)

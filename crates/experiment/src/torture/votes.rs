@@ -54,7 +54,7 @@ mod tests {
     use vorrang_protocol::NodeId;
 
     use super::*;
-    use crate::options::holder::Whom;
+    use crate::options::whom::Whom;
 
     #[test]
     fn a_minority_may_forget_all_and_the_next_one_when_that_is_back() {

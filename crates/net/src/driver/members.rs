@@ -115,7 +115,13 @@ impl<W: Network> Driver<W> {
 
     fn meaning(&self, without: &[NodeId]) -> Meaning {
         let Self { config, .. } = self;
-        let prospect = config.needs.without(without);
+        // Views have fewer and fewer members, one after the other: what the rest can do depends on
+        // the one that there is.
+        let prospect = match self.core.group_health() {
+            Some(health) if health.goes_on_without(without) => Prospect::Fine,
+            Some(_) if !without.is_empty() => Prospect::Hopeless,
+            Some(_) | None => config.needs.without(without),
+        };
         // What is granted to it, nobody gives back; unless they get over that.
         let left_asking = |it: Member| it.parting == Some(Parting::LeftAsking);
         let grants_gone = prospect == Prospect::Fine
@@ -129,6 +135,12 @@ impl<W: Network> Driver<W> {
             prospect,
             grants_gone,
         }
+    }
+
+    /// Why the machine's group cannot go on, if it is so.
+    pub(super) fn trouble(&self) -> Option<String> {
+        let (group, health) = (self.core.group_view()?, self.core.group_health()?);
+        health.trouble_where(&group, self.config.service.stops())
     }
 
     /// Whether a request can be granted: an error if it never can, a warning if it may not.

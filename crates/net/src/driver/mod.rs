@@ -353,12 +353,6 @@ impl<W: Network> Driver<W> {
         W::on_begun(self);
     }
 
-    /// Why the machine's group cannot go on, if it is so.
-    fn trouble(&self) -> Option<String> {
-        let (group, health) = (self.core.group_view()?, self.core.group_health()?);
-        health.trouble_where(&group, self.config.service.stops())
-    }
-
     /// Says so if the machine's group can go on no more, or can again.
     fn look_at_health(&mut self) {
         let (Some(group), Some(health)) = (&self.belonging, self.core.group_health()) else {

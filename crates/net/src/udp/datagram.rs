@@ -286,7 +286,7 @@ mod tests {
 
     fn greeting() -> impl Strategy<Value = Greeting> {
         let texts = (".{0,20}", ".{0,20}", ".{0,20}", ".{0,20}", ".{0,20}", ".{0,20}");
-        let numbers = any::<(u32, u64, Option<u64>, Option<bool>, u64, bool)>();
+        let numbers = any::<(u32, u64, Option<u64>, Option<bool>, u64, bool, u64, bool)>();
         (texts, numbers).prop_map(|(t, n)| Greeting {
             group: t.0,
             algorithm: t.1,
@@ -300,6 +300,8 @@ mod tests {
             hears: n.3,
             call: n.4,
             is_answer: n.5,
+            generation: n.6,
+            returns: n.7,
         })
     }
 

@@ -22,8 +22,8 @@ use crate::failure::{EXIT_CODES, Failure};
 /// view has a majority. VOTER is 'lost' where a member has lost the data directory with which it
 /// voted: then it votes on nothing until somebody says --add.
 ///
-/// --evict, --add and --replace change the group, and end when its members have agreed on that: they
-/// work at the Unix socket alone, and the log of the daemon has who has asked.
+/// --evict, --add and --replace change the group, and end when its members have agreed on that.
+/// They work at the Unix socket alone, and the log of the daemon has who has asked.
 #[derive(Clone, Debug, clap::Args)]
 #[command(after_help = format!("Examples:\n  vorrang members\n  vorrang members --watch\n  \
     vorrang members --add d           # d has joined, and is to vote\n  \
@@ -31,8 +31,8 @@ use crate::failure::{EXIT_CODES, Failure};
     vorrang members --replace c d     # d votes instead of c\n\n{EXIT_CODES}"))]
 pub(crate) struct Members {
     /// Have the group go on without this member, and without its vote: what its clients hold is
-    /// lost. Stop it first: one that is up comes in again, though with 'data' it does not vote then.
-    /// One that is silent is evicted by itself, and keeps its vote
+    /// lost. Stop it first: one that is up comes in again, though with 'data' it does not vote
+    /// then. One that is silent is evicted by itself, and keeps its vote
     #[arg(long, value_name = "NAME", conflicts_with_all = ["json", "watch"])]
     evict: Option<String>,
     /// With 'data': let this member vote, with the directory that it has now. It is one that has

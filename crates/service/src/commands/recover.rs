@@ -50,7 +50,8 @@ If the missing machines come back:
 If they are gone for good, and members have 'data', one of those that are left goes on alone:
   1. Stop the daemon of every member that is left, and see to it that the lost ones stay away.
   2. On one machine say: vorrang recover --force --config FILE
-     Take the one that knows the newest view: without --force each says which it knows.
+     Take the one that knows the newest view: without --force each says which it knows. It is one
+     of the list of members: one that has joined them is not started without them.
   3. Move the data directories of all others away, and start all daemons.
   4. Let the others vote again, one by one: vorrang members --add NAME
 
@@ -146,7 +147,9 @@ impl From<RecoveryError> for Failure {
     fn from(error: RecoveryError) -> Self {
         let why = error.to_string();
         match error {
-            RecoveryError::NoData => Self::Config(why),
+            RecoveryError::NoData | RecoveryError::Newcomer | RecoveryError::Config(_) => {
+                Self::Config(why)
+            }
             RecoveryError::Storage(_) | RecoveryError::Open(_) => Self::Storage(why),
             RecoveryError::Majority { .. } => Self::Failed(why),
         }

@@ -18,6 +18,17 @@ fn state_of(daemon: &Daemon, member: &str) -> String {
     found.map_or("unknown".to_owned(), |it| it["state"].as_str().expect("a state").to_owned())
 }
 
+/// Waits until each of the three knows that all of them are members.
+#[track_caller]
+fn all_are_members(daemons: [&Daemon; 3]) {
+    for daemon in daemons {
+        daemon.wait_until_it_answers();
+        wait_for("all are there", || {
+            ["a", "b", "c"].iter().all(|it| state_of(daemon, it) == "member").then_some(())
+        });
+    }
+}
+
 #[test]
 fn a_lock_is_handed_from_member_to_member_and_every_list_shows_it() {
     let folder = Folder::new("three");
@@ -56,16 +67,9 @@ fn a_lock_is_handed_from_member_to_member_and_every_list_shows_it() {
 fn lists_are_gathered_from_all_who_can_be_asked_and_others_are_named() {
     let folder = Folder::new("gathered");
     let three = Three::new(&folder, "");
-    let all = ["a", "b", "c"];
     let [a, b] = ["a", "b"].map(|name| three.member(&folder, name, &[]));
     let c = three.local_member(&folder, "c", &[]);
-    for daemon in [&a, &b, &c] {
-        daemon.wait_until_it_answers();
-        daemon.wait_until_it_is_ready();
-        wait_for("all are there", || {
-            all.iter().all(|it| state_of(daemon, it) == "member").then_some(())
-        });
-    }
+    all_are_members([&a, &b, &c]);
     let [mut one, mut two] = [a.hold("1", LOCK), b.hold("2", LOCK)];
     one.granted();
     two.expect("waiting");
@@ -200,12 +204,7 @@ fn a_member_whose_storage_fails_ends_and_the_others_go_on() {
         three.member(&folder, name, &["--data", &data])
     };
     let [mut a, b, c] = ["a", "b", "c"].map(start);
-    for daemon in [&a, &b, &c] {
-        daemon.wait_until_it_answers();
-        wait_for("all are there", || {
-            ["a", "b", "c"].iter().all(|it| state_of(daemon, it) == "member").then_some(())
-        });
-    }
+    all_are_members([&a, &b, &c]);
     let mut held = a.hold("1", LOCK);
     held.granted();
     std::fs::remove_dir_all(folder.file("data-a")).expect("it can be removed");
@@ -245,12 +244,7 @@ fn a_member_whose_disk_is_full_ends_and_the_others_go_on() {
         *command = inside;
     });
     let [b, c] = ["b", "c"].map(|name| three.member(&folder, name, &["--data", &data(name)]));
-    for daemon in [&a, &b, &c] {
-        daemon.wait_until_it_answers();
-        wait_for("all are there", || {
-            ["a", "b", "c"].iter().all(|it| state_of(daemon, it) == "member").then_some(())
-        });
-    }
+    all_are_members([&a, &b, &c]);
     let mut held = a.hold("1", LOCK);
     held.granted();
     // Its own files are seen so from here.

@@ -164,6 +164,10 @@ fn a_fourth_member_votes_and_takes_the_place_of_one_that_is_gone() {
     kill(b);
     becomes(&a, &[("b", "absent yes")]);
     d.hold("1", LOCK).granted();
+    // Whoever joins others when it is started would have nobody to join.
+    let output = run(vorrang(&["recover", "--config"]).arg(disks.folder.file("d.toml")));
+    assert_eq!(output.status.code(), Some(78), "{}", stderr(&output));
+    assert!(stderr(&output).contains("it cannot go on alone"), "{}", stderr(&output));
     // To add one that is not there is no way out.
     fails(&a, &["--add", "b"], 64, "start it, and let it come in first");
 }

@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 use alloc::format;
+use alloc::string::ToString as _;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
