@@ -19,8 +19,8 @@ use vorrang_experiment::failure::Failure;
 use vorrang_experiment::tracefile::TraceWriter;
 use vorrang_experiment::values::WallTime;
 use vorrang_net::{
-    CommandError, Event, Goodbye, Handle, NetError, RateLimit, ReleaseOutcome, Stage, Starting,
-    Status, Stopped,
+    CommandError, Event, Goodbye, Handle, NetError, RateLimit, ReleaseOutcome, Service, Stage,
+    Starting, Status, Stopped,
 };
 use vorrang_protocol::NodeId;
 
@@ -353,8 +353,9 @@ impl<Q: Hosted> TerminalSession<Q> {
         let ration = match &event {
             // The consequences are printed by a later event.
             Event::Left { .. } if self.has_started && !self.is_on_views => return,
-            // The view says it all.
+            // The view says it all, and whoever multicasts is told of that.
             Event::Started if self.is_on_views => return,
+            Event::View(_) if Q::SERVICE == Service::Multicasts => return,
             // That is an answer to what was typed.
             Event::TimedOut { .. } => {
                 self.voice.tell(format!("{BOLD}{}{RESET}", wrap(&event.to_string())));

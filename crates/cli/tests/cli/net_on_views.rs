@@ -1,5 +1,6 @@
 //! `vorrang run --net --on-views` and `vorrang torture --processes`: locks on views over real
 //! connections, whose processes are killed, started again, stopped and cut off.
+#![cfg(unix)]
 
 use crate::support;
 
@@ -95,16 +96,31 @@ fn with_stable_storage_a_majority_may_be_killed() {
     }
 }
 
+/// What strikes does strike: whoever stands still or is not heard is left out of a view, and in the
+/// next one, and has all its turns in the end.
+#[test]
+fn who_stands_still_or_is_cut_off_is_left_out_and_comes_back() {
+    for fault in ["--pause 1@100ms..2s", "--cut 0->1@100ms..2s", "--partition 2|0,1@100ms..2s"] {
+        let line = format!(
+            "run raymond --net --processes --on-views --nodes 3 --entries 60 --hold 5ms {QUICK} \
+             --data {fault}"
+        );
+        let ran = judged(&line);
+        is_fine(&ran, &line);
+        assert_eq!(ran.1["entries"], 60, "{line}: {:#}", ran.1);
+        assert!(ran.1["views"].as_u64() >= Some(3), "{line}: {:#}", ran.1);
+    }
+}
+
 /// What is wrong is said: without stable storage too few are left of a view for ever; and a mistake
 /// lets two have one token.
 #[test]
 fn a_run_that_goes_wrong_is_judged_so() {
     let begun = Instant::now();
-    let line = format!(
-        "run raymond --net --processes --on-views --nodes 3 --entries 300 --hold 5ms --beat 50ms \
-         --margin 100ms --margin-cap 2 --crash 0@100ms,1@100ms --restart 0@300ms,1@300ms"
-    );
-    let (code, stuck) = judged(&line);
+    let line = "run raymond --net --processes --on-views --nodes 3 --entries 300 --hold 5ms --beat \
+                50ms --margin 100ms --margin-cap 2 --crash 0@100ms,1@100ms --restart \
+                0@300ms,1@300ms";
+    let (code, stuck) = judged(line);
     assert_eq!((code, &stuck["safe"], &stuck["quiescent"]), (1, &true.into(), &false.into()));
     let what = stuck["violation"].as_str().expect("a sentence");
     assert!(what.starts_with("progress: "), "{what}");

@@ -82,9 +82,8 @@ async fn sender(dialler: &mut TcpStream, first: &mut Vec<u8>) -> Option<NodeId> 
         match wire::decode::<Never>(first) {
             Ok(Some((Frame::Hello(hello), _))) => return Some(hello.who.sender),
             Ok(Some((Frame::DialRequest(knock), _))) => return Some(knock.who.sender),
-            Ok(Some(_)) | Err(_) => return None,
             Ok(None) if dialler.read_buf(first).await.is_ok_and(|many| many > 0) => {}
-            Ok(None) => return None,
+            Ok(_) | Err(_) => return None,
         }
     }
 }
@@ -112,14 +111,10 @@ async fn carry(
             return;
         }
         match read {
-            None => {}
             Some(0) if !is_cut => return,
             Some(many) if is_cut => (has_swallowed, has_ended) = (true, many == 0),
-            Some(many) => {
-                if to.write_all(&bytes[..many]).await.is_err() {
-                    return;
-                }
-            }
+            Some(many) if to.write_all(&bytes[..many]).await.is_err() => return,
+            None | Some(_) => {}
         }
     }
 }

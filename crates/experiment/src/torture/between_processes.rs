@@ -101,30 +101,29 @@ pub(super) fn drawn(subject: &Subject, seed: u64, index: u64) -> RunArgs {
 
 /// One fault that begins then.
 fn fault(random: &mut Random, nodes: u32, from_ns: u64) -> FaultArgs {
-    let none = FaultArgs::default;
-    let node = |random: &mut Random| NodeId(random.below(nodes.into()) as u32);
+    let nothing = FaultArgs::default;
     let to_ns = from_ns + random.between(LENGTHS.0, LENGTHS.1) * TICK;
-    let whom = node(random);
+    let whom = NodeId(random.below(nodes.into()) as u32);
     match random.below(5) {
         0 | 1 => {
             let returns = random.below(4) > 0;
             let (crash, restart) = ((Whom::Node(whom), from_ns), (Whom::Node(whom), to_ns));
             let restart = returns.then_some(restart).into_iter().collect();
-            FaultArgs { crash: vec![crash], restart, ..none() }
+            FaultArgs { crash: vec![crash], restart, ..nothing() }
         }
         2 => {
             let pause = During { what: Whom::Node(whom), from_ns, to_ns: Some(to_ns) };
-            FaultArgs { pause: vec![pause], ..none() }
+            FaultArgs { pause: vec![pause], ..nothing() }
         }
         3 => {
             let to = NodeId((whom.0 + 1 + random.below(u64::from(nodes) - 1) as u32) % nodes);
             let what = Link { from: whom, to, both_ways: random.below(2) == 0 };
-            FaultArgs { cut: vec![During { what, from_ns, to_ns: Some(to_ns) }], ..none() }
+            FaultArgs { cut: vec![During { what, from_ns, to_ns: Some(to_ns) }], ..nothing() }
         }
         _ => {
             let alone = Partition::new(&[vec![whom]]).expect("one node is a side");
             let partition = During { what: alone, from_ns, to_ns: Some(to_ns) };
-            FaultArgs { partition: vec![partition], ..none() }
+            FaultArgs { partition: vec![partition], ..nothing() }
         }
     }
 }

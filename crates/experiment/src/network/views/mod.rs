@@ -67,7 +67,7 @@ pub(super) fn run(
         }
         Some(directory) => (Some(PathBuf::from(directory)), None),
     };
-    let (lease, in_own_order) = views.text();
+    let (lease, in_own_order) = views.orders();
     let own = ViewsOrders { lease, in_own_order, directory };
     let ran = match place.at {
         Processes::One => here(scenario, made, &own, place.progress)?,
@@ -147,7 +147,7 @@ fn measured(
     ran: &Ran,
     wall: Duration,
 ) -> Measured {
-    let Ran { records, course, .. } = ran;
+    let Ran { records, course } = ran;
     let card = scenario.card;
     let verdict = judge(records, views.monitor(card, &scenario.setup));
     let mut meter = Mutex::workload(scenario).meter(scenario.nodes(), made.kinds);

@@ -191,8 +191,9 @@ impl<'a, M: Members> Session<'a, M> {
                 }
                 // The pipe of a killed process ends, perhaps after the next one has begun.
                 Ok(Some(News::Gone(node))) if self.were_down.contains(&node) => {}
+                // Nobody has ended it: that is a finding.
                 Ok(Some(News::Gone(node))) => {
-                    return Err(Failure::World(format!("node {node}: its process has gone")));
+                    return Err(Failure::Failed(format!("node {node}: its process has gone")));
                 }
                 Ok(Some(News::Failed(node, _))) if self.down.contains(&node) => {}
                 Ok(Some(News::Failed(node, why))) => {
@@ -304,7 +305,7 @@ fn busy_ns(scenario: &Scenario) -> f64 {
 fn patience(scenario: &Scenario) -> Duration {
     let setup = scenario.setup();
     let noticed = setup.beat.saturating_add(setup.margin.saturating_mul(setup.margin_cap));
-    let lease = scenario.views.as_ref().and_then(|it| it.text().0);
+    let lease = scenario.views.as_ref().and_then(|it| it.orders().0);
     let lease = lease.map_or(Duration::ZERO, |(length, _)| length);
     let busy = Duration::from_nanos((TIMES_THE_MEAN * busy_ns(scenario)) as u64);
     BUSY.saturating_add(noticed.saturating_add(lease).saturating_mul(2)).saturating_add(busy)

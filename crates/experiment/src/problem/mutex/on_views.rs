@@ -219,8 +219,9 @@ impl Views {
         })
     }
 
-    /// What a process is told of it that is one of its nodes.
-    pub(crate) fn text(&self) -> (Option<(Duration, u32)>, bool) {
+    /// What a process is told that is one of its nodes: the lease, with the drift that is assumed,
+    /// and whether it makes the mistake.
+    pub(crate) const fn orders(&self) -> (Option<(Duration, u32)>, bool) {
         (self.lease, self.slip.is_some())
     }
 
