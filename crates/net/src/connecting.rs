@@ -1,5 +1,5 @@
 //! How connections come about: one task listens, one dials for every peer with a lower number that
-//! we are not connected with, and one knocks at every peer with a higher number that does not call.
+//! we are not connected with, and one asks every peer with a higher number that does not call to do so.
 //! They only exchange hellos; the node's task takes over from there.
 
 use std::io;
@@ -16,19 +16,19 @@ use vorrang_protocol::{Never, NodeId};
 
 use crate::address_book::is_address;
 use crate::config::Timing;
-use crate::door::Door;
 use crate::error::NetError;
 use crate::handshake::{HandshakeError, judge_proof, read_frame, write_frame};
 use crate::hello::{DialRequest, Hello, Introduction, JoinGrant, JoinRequest, Refusal, Refuser};
 use crate::identity::Identity;
 use crate::incarnations::Terms;
 use crate::transport::{AnyStream, AnyTransport, Claim, ErasedListener, Tcp, Transport};
+use crate::unidentified::Unidentified;
 use crate::wire::{Frame, VERSION, WireError};
 
 /// How long a listener rests when the system refuses it connections: out of file descriptors,
 /// mostly.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How much longer than the longest between two calls the pause between two knocks may become.
+/// How much longer than the longest between two calls the pause between two such requests may become.
 const KNOCK_PAUSES: u32 = 8;
 
 /// The messages of these tasks to the node's task.
@@ -43,7 +43,7 @@ pub(crate) enum Arrival {
     Dialled { stream: AnyStream, theirs: Hello, ours: u64 },
     /// We refused a peer, and are telling it so.
     WeRefused { who: RefusedPeer, why: Refusal },
-    /// The peer refused us, who called it under this name, or did not call but knock.
+    /// The peer refused us, who called it under this name, or did not call but ask to be called.
     RefusedUs { peer: NodeId, why: Refusal, ours: Option<u64> },
     /// The peer does not answer at its address.
     Unanswered { peer: NodeId, why: String },
@@ -92,16 +92,16 @@ pub(crate) enum RefusedPeer {
     /// A process that claims this id.
     Claims(NodeId, String),
     /// A process at this address.
-    Stranger(String),
+    Unknown(String),
 }
 
 /// Takes connections until it is dropped.
 pub(crate) async fn listen(mut listener: Box<dyn ErasedListener>, line: Line) {
     let timing = line.timing;
-    let mut door = Door::new();
-    let mut guests = JoinSet::new();
+    let mut unidentified = Unidentified::new();
+    let mut handshakes = JoinSet::new();
     loop {
-        while guests.try_join_next().is_some() {}
+        while handshakes.try_join_next().is_some() {}
         let (mut stream, from) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
@@ -110,9 +110,9 @@ pub(crate) async fn listen(mut listener: Box<dyn ErasedListener>, line: Line) {
                 continue;
             }
         };
-        let Some(place) = door.find_place(&from).await else { continue };
-        let (line, complaints, whence) = (line.clone(), door.complaints(), from.clone());
-        let guest = guests.spawn(async move {
+        let Some(place) = unidentified.find_place(&from).await else { continue };
+        let (line, complaints, whence) = (line.clone(), unidentified.complaints(), from.clone());
+        let handshake = handshakes.spawn(async move {
             let asked = timeout(timing.hello, ask(&mut stream, &line.identity, &from)).await;
             let arrival = match asked.unwrap_or(Err(HandshakeError::TooSlow)) {
                 Ok(Ok(said)) => {
@@ -134,7 +134,7 @@ pub(crate) async fn listen(mut listener: Box<dyn ErasedListener>, line: Line) {
             };
             line.tell(arrival);
         });
-        door.waits(&whence, guest);
+        unidentified.waits(&whence, handshake);
     }
 }
 
@@ -158,7 +158,7 @@ impl Said {
     }
 }
 
-/// Asks a guest who it is, and whether it belongs here.
+/// Asks who has connected who it is, and whether it belongs here.
 async fn ask(
     stream: &mut AnyStream,
     identity: &Identity,
@@ -169,13 +169,13 @@ async fn ask(
         Ok(Frame::Hello(theirs)) => {
             (identity.judge_dialler(&theirs), claims(theirs.who.sender), Said::Hello(theirs))
         }
-        Ok(Frame::DialRequest(knock)) => {
-            let who = claims(knock.who.sender);
-            (identity.judge_dial_request(&knock), who, Said::DialRequest(knock.who))
+        Ok(Frame::DialRequest(request_dial)) => {
+            let who = claims(request_dial.who.sender);
+            (identity.judge_dial_request(&request_dial), who, Said::DialRequest(request_dial.who))
         }
         Ok(Frame::Join(wish)) => {
             let verdict = identity.judge_wish(&wish);
-            (verdict, RefusedPeer::Stranger(from.to_owned()), Said::JoinRequest(wish))
+            (verdict, RefusedPeer::Unknown(from.to_owned()), Said::JoinRequest(wish))
         }
         Ok(Frame::Refuse(why)) => return Err(HandshakeError::RefusedUs(why)),
         Ok(Frame::Data { .. } | Frame::Ack { .. } | Frame::Bye { .. } | Frame::JoinGrant(_)) => {
@@ -183,7 +183,7 @@ async fn ask(
         }
         Err(HandshakeError::Wire(WireError::Version(theirs))) => {
             let why = Refusal::Version { refuser: VERSION, refused: theirs };
-            return Ok(Err((RefusedPeer::Stranger(from.to_owned()), why)));
+            return Ok(Err((RefusedPeer::Unknown(from.to_owned()), why)));
         }
         Err(error) => return Err(error),
     };
@@ -218,7 +218,7 @@ pub(crate) struct Dial {
     /// How long to wait before the first call: connections that do not last are not made in haste.
     pub(crate) pause: Duration,
     /// Rings when there is no reason to wait any longer.
-    pub(crate) bell: Arc<Notify>,
+    pub(crate) call_now: Arc<Notify>,
     pub(crate) seed: u64,
 }
 
@@ -386,10 +386,10 @@ fn in_words(error: &io::Error) -> String {
 /// A refusal ends it only if it is about this process itself; wrong settings of the peer may be
 /// corrected.
 pub(crate) async fn dial(line: Line, whom: Dial) {
-    let Dial { peer, address, mut terms, calls, pause: first_pause, bell, seed } = whom;
+    let Dial { peer, address, mut terms, calls, pause: first_pause, call_now, seed } = whom;
     let wait = async |pause: Duration| {
         // After the time-out or the wake-up: on to the next call.
-        let _ = timeout(pause, bell.notified()).await;
+        let _ = timeout(pause, call_now.notified()).await;
     };
     let timing = line.timing;
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
@@ -440,14 +440,14 @@ pub(crate) async fn dial(line: Line, whom: Dial) {
 pub(crate) struct Caller {
     pub(crate) task: AbortHandle,
     /// Ends its pause, if it makes one.
-    pub(crate) bell: Arc<Notify>,
+    pub(crate) call_now: Arc<Notify>,
     /// Where it calls.
     pub(crate) address: String,
 }
 
 /// Asks a peer that should call us whether it will, until it is stopped; at first after a pause, in
 /// which the peer may call by itself.
-pub(crate) async fn knock(line: Line, peer: NodeId, address: String, first_pause: Duration) {
+pub(crate) async fn request_dial(line: Line, peer: NodeId, address: String, first_pause: Duration) {
     let longest = line.timing.backoff_max * KNOCK_PAUSES;
     let mut pause = line.timing.backoff_max;
     sleep(first_pause).await;

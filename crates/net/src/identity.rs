@@ -247,10 +247,10 @@ impl Identity {
         self.judge_pace(hello.heartbeat_ms)
     }
 
-    /// Whether the one who knocks may: a member with a lower number.
-    pub(crate) fn judge_dial_request(&self, knock: &DialRequest) -> Result<(), Refusal> {
-        self.judge(&knock.who)?;
-        let claimed = knock.who.sender;
+    /// Whether the one who asks to be dialled may: a member with a lower number.
+    pub(crate) fn judge_dial_request(&self, request: &DialRequest) -> Result<(), Refusal> {
+        self.judge(&request.who)?;
+        let claimed = request.who.sender;
         if claimed >= self.me {
             return Err(Refusal::Sender { claimed, refuser: self.me });
         }

@@ -73,7 +73,6 @@ mod config;
 mod connecting;
 mod connection;
 mod directory;
-mod door;
 mod drawn;
 mod driver;
 mod error;
@@ -106,6 +105,7 @@ mod timers;
 mod transport;
 mod turns;
 pub mod udp;
+mod unidentified;
 mod waiting;
 pub mod wire;
 

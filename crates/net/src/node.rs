@@ -255,10 +255,11 @@ async fn take_up(core: Box<dyn NodeCore>, site: Site) -> Result<RawHandle, NetEr
                 Some(listener) => listener,
                 None => bind(&transport, config.listens_on()).await?,
             };
-            let (door, arrivals) = mpsc::unbounded_channel();
+            let (arrived, arrivals) = mpsc::unbounded_channel();
             let mut tasks = JoinSet::new();
             let timing = config.timing;
-            let line = Line { transport, identity: Arc::clone(&identity), timing, arrivals: door };
+            let line =
+                Line { transport, identity: Arc::clone(&identity), timing, arrivals: arrived };
             tasks.spawn(connecting::listen(listener, line.clone()));
             let world = TcpNetwork::new(&config, (line, arrivals), tasks, rng);
             let places = config.peers.len();

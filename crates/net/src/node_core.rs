@@ -21,7 +21,7 @@ use crate::machine_io::{IoState, LengthProbe, MachineIo, Outbound};
 use crate::stable_storage::StableStorage;
 use crate::status::{GroupStatus, MachineReport};
 use crate::timers::{Agenda, Keys, deadline};
-use crate::turns::{Before, ReleaseOutcome, RequestDeadline, Seat, Stage, Steps};
+use crate::turns::{Before, ReleaseOutcome, RequestDeadline, Requests, Stage, Steps};
 use crate::wire::WireError;
 
 /// A command whose type the task does not know.
@@ -111,7 +111,7 @@ pub(crate) struct TypedCore<C: Data, N: Data> {
     heeds_lease: bool,
     /// When the lease ends, as the application was told.
     lease: Option<Instant>,
-    seat: Option<Seat<C, N>>,
+    requests: Option<Requests<C, N>>,
     events: VecDeque<Event>,
     inside: IoState,
     /// Notices of the machine that the application has not received.
@@ -145,7 +145,7 @@ impl<C: Data, N: Data> TypedCore<C, N> {
             heeds_lease: application.heeds_lease(),
             application,
             lease: None,
-            seat: steps.map(Seat::new),
+            requests: steps.map(Requests::new),
             events: VecDeque::new(),
             inside,
             notices: VecDeque::new(),
@@ -175,12 +175,12 @@ impl<C: Data, N: Data> TypedCore<C, N> {
     }
 
     fn obey(&mut self, command: C, outbound: &mut dyn Outbound) -> Result<(), Denied> {
-        let Some(seat) = &mut self.seat else {
+        let Some(requests) = &mut self.requests else {
             self.rehearse(&command, outbound)?;
             let (machine, mut io) = self.at_work(outbound);
             return Ok(machine.command(command, &mut io)?);
         };
-        match seat.before(&command) {
+        match requests.before(&command) {
             Before::Adopted => return Ok(()),
             Before::Refuse(refused) => return Err(refused.into()),
             Before::Pass => {}
@@ -188,8 +188,8 @@ impl<C: Data, N: Data> TypedCore<C, N> {
         self.rehearse(&command, outbound)?;
         let (machine, mut io) = self.at_work(outbound);
         machine.command(command.clone(), &mut io)?;
-        if let Some(seat) = &mut self.seat {
-            seat.after(&command);
+        if let Some(requests) = &mut self.requests {
+            requests.after(&command);
         }
         Ok(())
     }
@@ -224,10 +224,10 @@ impl<C: Data, N: Data> TypedCore<C, N> {
 
     /// The machine tells something: to the application, unless that has given up on it.
     fn hear(&mut self, notice: N, acts: bool, outbound: &mut dyn Outbound) {
-        if self.seat.as_mut().is_some_and(|seat| seat.was_told(&notice)) {
+        if self.requests.as_mut().is_some_and(|requests| requests.was_told(&notice)) {
             return;
         }
-        let Some(leave) = self.seat.as_mut().and_then(|seat| seat.hear(&notice)) else {
+        let Some(leave) = self.requests.as_mut().and_then(|requests| requests.hear(&notice)) else {
             self.application.on_notice(notice, &mut self.fx);
             self.take_wishes();
             return;
@@ -280,12 +280,14 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
         outbound: &mut dyn Outbound,
     ) -> Result<(), CommandError> {
         let command = command.downcast().expect("a handle gives commands of its machine's type");
-        if patience.is_some() && !self.seat.as_ref().is_some_and(|seat| seat.asks(&command)) {
+        if patience.is_some()
+            && !self.requests.as_ref().is_some_and(|requests| requests.asks(&command))
+        {
             return Err(NOT_TO_BE_GIVEN_UP.into());
         }
         self.obey(*command, outbound)?;
-        if let Some(seat) = &mut self.seat {
-            seat.be_patient(patience);
+        if let Some(requests) = &mut self.requests {
+            requests.be_patient(patience);
         }
         Ok(())
     }
@@ -293,26 +295,26 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
     fn asks(&self, command: &AnyCommand) -> bool {
         let command = command.downcast_ref();
         let command = command.expect("a handle gives commands of its machine's type");
-        self.seat.as_ref().is_none_or(|seat| seat.asks(command))
+        self.requests.as_ref().is_none_or(|requests| requests.asks(command))
     }
 
     fn withdraw(&mut self) -> Result<(), Refused> {
-        self.seat.as_mut().map_or(Err(NOT_TO_BE_GIVEN_UP), Seat::withdraw)
+        self.requests.as_mut().map_or(Err(NOT_TO_BE_GIVEN_UP), Requests::withdraw)
     }
 
     fn let_go(&mut self, outbound: &mut dyn Outbound) -> ReleaseOutcome {
-        let Some(seat) = &mut self.seat else {
+        let Some(requests) = &mut self.requests else {
             return ReleaseOutcome::Nothing;
         };
-        if let Some(leave) = seat.way_out() {
+        if let Some(leave) = requests.way_out() {
             return match self.obey(leave, outbound) {
                 Ok(()) => ReleaseOutcome::Released,
                 Err(_) => ReleaseOutcome::Abandoned,
             };
         }
         // One that was given up before counts as well.
-        let _ = seat.withdraw();
-        if seat.stage() == Stage::GivenUp {
+        let _ = requests.withdraw();
+        if requests.stage() == Stage::GivenUp {
             ReleaseOutcome::Withdrawn
         } else {
             ReleaseOutcome::Nothing
@@ -325,24 +327,24 @@ impl<C: Data, N: Data> NodeCore for TypedCore<C, N> {
     }
 
     fn evict(&mut self) {
-        let eviction = self.seat.as_mut().and_then(Seat::eviction);
+        let eviction = self.requests.as_mut().and_then(Requests::eviction);
         self.notices.extend(eviction);
     }
 
     fn take_eviction(&mut self) -> bool {
-        self.seat.as_mut().is_some_and(Seat::take_eviction)
+        self.requests.as_mut().is_some_and(Requests::take_eviction)
     }
 
     fn stage(&self) -> Option<(Stage, Duration)> {
-        self.seat.as_ref().map(|seat| (seat.stage(), seat.since()))
+        self.requests.as_ref().map(|requests| (requests.stage(), requests.since()))
     }
 
     fn gives_up_at(&self) -> Option<Instant> {
-        self.seat.as_ref().and_then(Seat::gives_up_at)
+        self.requests.as_ref().and_then(Requests::gives_up_at)
     }
 
     fn expire(&mut self, now: Instant) {
-        if let Some(after) = self.seat.as_mut().and_then(|seat| seat.expire(now)) {
+        if let Some(after) = self.requests.as_mut().and_then(|requests| requests.expire(now)) {
             self.events.push_back(Event::TimedOut { after });
         }
     }

@@ -136,7 +136,7 @@ impl Driver<TcpNetwork> {
         let (address_book, founders) = (address_book.clone(), open.founders);
         let Some(number) = self.free_number(&wish.address, wish.but) else {
             let why = Refusal::Full;
-            self.on_we_refused(RefusedPeer::Stranger(visit.from().to_owned()), &why);
+            self.on_we_refused(RefusedPeer::Unknown(visit.from().to_owned()), &why);
             self.world.tasks.spawn(visit.refuse(why, timing));
             return;
         };

@@ -49,7 +49,7 @@ impl Driver<TcpNetwork> {
         self.forget_unproven();
     }
 
-    /// Reads from a link of which the bell has rung, and handles what came.
+    /// Reads from a link that has been woken, and handles what came.
     pub(crate) fn poll_link(&mut self, peer: NodeId) {
         let wakers = self.ready_links.wakers();
         let mut cx = Context::from_waker(&wakers[peer.index()]);
@@ -198,7 +198,7 @@ impl Driver<TcpNetwork> {
         }
     }
 
-    /// Sees to it that we get connected: dials a peer, or knocks if it is the one who dials.
+    /// Sees to it that we get connected: dials a peer, or asks to be dialled if it is the one who dials.
     pub(crate) fn dial(&mut self, peer: NodeId) {
         while self.world.tasks.try_join_next().is_some() {}
         let seed = self.world.rng.next_u64();
@@ -207,7 +207,7 @@ impl Driver<TcpNetwork> {
         if link.is_gone() {
             return;
         }
-        let (address, bell) = (link.address().to_owned(), Arc::new(Notify::new()));
+        let (address, call_now) = (link.address().to_owned(), Arc::new(Notify::new()));
         let task = if peer < self.identity.me {
             let whom = Dial {
                 peer,
@@ -215,7 +215,7 @@ impl Driver<TcpNetwork> {
                 terms: link.terms(0),
                 calls: link.calls(),
                 pause: link.redial_pause(&self.config.timing),
-                bell: Arc::clone(&bell),
+                call_now: Arc::clone(&call_now),
                 seed,
             };
             self.world.tasks.spawn(connecting::dial(self.world.line.clone(), whom))
@@ -226,10 +226,11 @@ impl Driver<TcpNetwork> {
             } else {
                 self.config.timing.backoff_max
             };
-            let knock = connecting::knock(self.world.line.clone(), peer, address.clone(), pause);
-            self.world.tasks.spawn(knock)
+            let request =
+                connecting::request_dial(self.world.line.clone(), peer, address.clone(), pause);
+            self.world.tasks.spawn(request)
         };
-        self.world.callers[peer.index()] = Some(Caller { task, bell, address });
+        self.world.callers[peer.index()] = Some(Caller { task, call_now, address });
     }
 
     /// The same without delay, now that the peer is known to be up. A call in progress is left
@@ -238,7 +239,7 @@ impl Driver<TcpNetwork> {
         let address = self.world.link(peer).address().to_owned();
         let caller = self.world.callers[peer.index()].as_ref();
         match caller.filter(|it| it.address == address && !it.task.is_finished()) {
-            Some(caller) => caller.bell.notify_one(),
+            Some(caller) => caller.call_now.notify_one(),
             None => self.dial(peer),
         }
     }
@@ -349,7 +350,7 @@ impl Driver<TcpNetwork> {
         }
         let link = self.world.link(peer);
         let why = match link.parting() {
-            // A peer that knocks has not parted from us: it is another incarnation.
+            // A peer that asks to be dialled has not parted from us: it is another incarnation.
             Some(Parting::Left | Parting::LeftAsking | Parting::Restarted) => Refusal::Restarted,
             Some(Parting::GivenUp) => Refusal::GivenUp,
             // It has told us so itself.
@@ -430,7 +431,7 @@ impl Driver<TcpNetwork> {
                     link.is_none_or(|link| link.refuse(why, format!("we refused it: {sentence}")));
                 (format!("node {id} at {from}"), is_news)
             }
-            RefusedPeer::Stranger(from) => (from, true),
+            RefusedPeer::Unknown(from) => (from, true),
         };
         if is_news {
             let why = why.clone();

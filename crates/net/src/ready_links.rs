@@ -54,12 +54,12 @@ impl ReadyLinks {
     pub(crate) fn new(count: usize) -> Self {
         let board = ReadyList { rung: Vec::with_capacity(count), task: Waker::noop().clone() };
         let board = Arc::new(Mutex::new(board));
-        let bell = |place| {
+        let waker = |place| {
             let (is_rung, board) = (AtomicBool::new(false), Arc::clone(&board));
             Arc::new(LinkWaker { place, is_rung, board })
         };
-        let by_place: Vec<Arc<LinkWaker>> = (0..count).map(bell).collect();
-        let wakers = by_place.iter().map(|bell| Waker::from(Arc::clone(bell))).collect();
+        let by_place: Vec<Arc<LinkWaker>> = (0..count).map(waker).collect();
+        let wakers = by_place.iter().map(|waker| Waker::from(Arc::clone(waker))).collect();
         Self { wakers, by_place, board, heard: Vec::with_capacity(count) }
     }
 

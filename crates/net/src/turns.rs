@@ -111,7 +111,7 @@ pub(crate) enum Before {
 }
 
 /// The turn that a node is in.
-pub(crate) struct Seat<C, N> {
+pub(crate) struct Requests<C, N> {
     steps: Steps<C, N>,
     stage: Stage,
     since: Instant,
@@ -124,7 +124,7 @@ pub(crate) struct Seat<C, N> {
     is_put_out: bool,
 }
 
-impl<C: Clone + PartialEq, N> Seat<C, N> {
+impl<C: Clone + PartialEq, N> Requests<C, N> {
     pub(crate) fn new(steps: Steps<C, N>) -> Self {
         Self {
             steps,
@@ -262,53 +262,53 @@ mod tests {
     const SHARE: Command = Command::Acquire(Claim::Shared);
 
     /// One that has asked.
-    fn waiting() -> Seat<Command, Notice> {
-        let mut seat = Seat::new(Steps::ended_by(Command::Release));
-        assert_eq!(seat.before(&ACQUIRE), Before::Pass);
-        seat.after(&ACQUIRE);
-        assert_eq!(seat.stage(), Stage::Waiting);
-        seat
+    fn waiting() -> Requests<Command, Notice> {
+        let mut requests = Requests::new(Steps::ended_by(Command::Release));
+        assert_eq!(requests.before(&ACQUIRE), Before::Pass);
+        requests.after(&ACQUIRE);
+        assert_eq!(requests.stage(), Stage::Waiting);
+        requests
     }
 
     #[test]
     fn what_is_granted_to_one_who_waits_is_its_own() {
-        let mut seat = waiting();
-        assert_eq!(seat.hear(&Notice::Entered), None);
-        assert_eq!(seat.withdraw(), Err(INSIDE));
-        assert_eq!(seat.way_out(), Some(Command::Release));
-        seat.after(&Command::Release);
-        assert_eq!((seat.stage(), seat.way_out()), (Stage::Idle, None));
-        assert_eq!(seat.withdraw(), Err(NOTHING_ASKED));
+        let mut requests = waiting();
+        assert_eq!(requests.hear(&Notice::Entered), None);
+        assert_eq!(requests.withdraw(), Err(INSIDE));
+        assert_eq!(requests.way_out(), Some(Command::Release));
+        requests.after(&Command::Release);
+        assert_eq!((requests.stage(), requests.way_out()), (Stage::Idle, None));
+        assert_eq!(requests.withdraw(), Err(NOTHING_ASKED));
     }
 
     #[test]
     fn what_was_given_up_is_let_go_when_it_is_granted() {
-        let mut seat = waiting();
-        seat.withdraw().unwrap();
-        assert_eq!(seat.withdraw(), Err(ALREADY_OUT));
-        assert_eq!(seat.hear(&Notice::Entered), Some(Command::Release));
-        seat.after(&Command::Release);
-        assert_eq!(seat.stage(), Stage::Idle);
+        let mut requests = waiting();
+        requests.withdraw().unwrap();
+        assert_eq!(requests.withdraw(), Err(ALREADY_OUT));
+        assert_eq!(requests.hear(&Notice::Entered), Some(Command::Release));
+        requests.after(&Command::Release);
+        assert_eq!(requests.stage(), Stage::Idle);
     }
 
     #[test]
     fn whoever_asks_for_the_same_again_has_its_old_request() {
-        let mut seat = waiting();
-        seat.withdraw().unwrap();
-        assert_eq!(seat.before(&SHARE), Before::Refuse(ANOTHER));
-        assert_eq!(seat.before(&Command::Release), Before::Pass, "the machine refuses that");
-        assert_eq!(seat.before(&ACQUIRE), Before::Adopted);
-        assert_eq!(seat.before(&ACQUIRE), Before::Pass, "and that, too");
-        assert_eq!(seat.hear(&Notice::Entered), None);
-        assert_eq!(seat.stage(), Stage::Inside);
+        let mut requests = waiting();
+        requests.withdraw().unwrap();
+        assert_eq!(requests.before(&SHARE), Before::Refuse(ANOTHER));
+        assert_eq!(requests.before(&Command::Release), Before::Pass, "the machine refuses that");
+        assert_eq!(requests.before(&ACQUIRE), Before::Adopted);
+        assert_eq!(requests.before(&ACQUIRE), Before::Pass, "and that, too");
+        assert_eq!(requests.hear(&Notice::Entered), None);
+        assert_eq!(requests.stage(), Stage::Inside);
     }
 
     #[test]
     fn whoever_was_put_out_has_nothing_to_leave() {
-        let mut seat = waiting();
-        seat.hear(&Notice::Entered);
-        assert_eq!(seat.hear(&Notice::Evicted), None);
-        assert_eq!((seat.stage(), seat.way_out()), (Stage::Idle, None));
+        let mut requests = waiting();
+        requests.hear(&Notice::Entered);
+        assert_eq!(requests.hear(&Notice::Evicted), None);
+        assert_eq!((requests.stage(), requests.way_out()), (Stage::Idle, None));
         let mut asks_again = waiting();
         assert_eq!(asks_again.hear(&Notice::Evicted), None);
         assert_eq!(asks_again.stage(), Stage::Waiting, "what it hears is of the time before");
@@ -317,14 +317,15 @@ mod tests {
     #[test]
     fn whoever_was_put_out_by_its_node_is_not_told_by_the_machine_as_well() {
         let steps = Steps::ended_by(Command::Release).evicted_by(Notice::Evicted);
-        let mut seat = Seat::new(steps);
-        seat.after(&ACQUIRE);
-        assert_eq!((seat.eviction(), seat.was_told(&Notice::Evicted)), (None, false));
-        seat.hear(&Notice::Entered);
-        assert_eq!(seat.eviction(), Some(Notice::Evicted));
-        assert!(!seat.was_told(&Notice::Evicted), "once");
-        seat.hear(&Notice::Evicted);
-        let told = [Notice::Entered, Notice::Evicted, Notice::Evicted].map(|it| seat.was_told(&it));
+        let mut requests = Requests::new(steps);
+        requests.after(&ACQUIRE);
+        assert_eq!((requests.eviction(), requests.was_told(&Notice::Evicted)), (None, false));
+        requests.hear(&Notice::Entered);
+        assert_eq!(requests.eviction(), Some(Notice::Evicted));
+        assert!(!requests.was_told(&Notice::Evicted), "once");
+        requests.hear(&Notice::Evicted);
+        let told =
+            [Notice::Entered, Notice::Evicted, Notice::Evicted].map(|it| requests.was_told(&it));
         assert_eq!(told, [false, true, false]);
     }
 
@@ -332,17 +333,17 @@ mod tests {
     fn patience_ends_once_and_not_for_one_who_is_inside() {
         let second = Duration::from_secs(1);
         let later = Instant::now() + 2 * second;
-        let mut seat = waiting();
-        seat.be_patient(Some(RequestDeadline::of(second)));
-        assert_eq!(seat.expire(Instant::now()), None);
-        assert_eq!(seat.expire(later), Some(second));
-        assert_eq!((seat.expire(later), seat.stage()), (None, Stage::GivenUp));
+        let mut requests = waiting();
+        requests.be_patient(Some(RequestDeadline::of(second)));
+        assert_eq!(requests.expire(Instant::now()), None);
+        assert_eq!(requests.expire(later), Some(second));
+        assert_eq!((requests.expire(later), requests.stage()), (None, Stage::GivenUp));
 
-        let mut seat = waiting();
-        seat.be_patient(Some(RequestDeadline::of(second)));
-        seat.hear(&Notice::Entered);
-        assert_eq!((seat.expire(later), seat.gives_up_at()), (None, None));
-        seat.be_patient(Some(RequestDeadline::of(second)));
-        assert_eq!(seat.gives_up_at(), None, "it does not wait");
+        let mut requests = waiting();
+        requests.be_patient(Some(RequestDeadline::of(second)));
+        requests.hear(&Notice::Entered);
+        assert_eq!((requests.expire(later), requests.gives_up_at()), (None, None));
+        requests.be_patient(Some(RequestDeadline::of(second)));
+        assert_eq!(requests.gives_up_at(), None, "it does not wait");
     }
 }

@@ -13,7 +13,7 @@
 //!   4     ack: received                                when there is no data for it to ride on,
 //!                                                      and when nothing was said for a while
 //!   5     bye: empty                                   last; the sender will not be back
-//!   6     knock: see `DialRequest`                           first, by one who waits to be called
+//!   6     request to dial: see `DialRequest`                           first, by one who waits to be called
 //!   7     join: see `JoinRequest`                             first, by one who has no number yet
 //!   8     place: see `JoinGrant`                           in answer to that
 //! ```
@@ -82,7 +82,7 @@ const REFUSE: u8 = 2;
 const DATA: u8 = 3;
 const ACK: u8 = 4;
 const BYE: u8 = 5;
-const KNOCK: u8 = 6;
+const DIAL_REQUEST: u8 = 6;
 const JOIN: u8 = 7;
 const PLACE: u8 = 8;
 
@@ -132,7 +132,7 @@ pub fn encode<M: Serialize>(frame: &Frame<M>, out: &mut Vec<u8>) -> Result<(), W
         Frame::Data { seq, received, message } => encode_body(DATA, &(seq, received, message), out),
         Frame::Ack { received } => encode_body(ACK, received, out),
         Frame::Bye { asks } => encode_body(BYE, asks, out),
-        Frame::DialRequest(knock) => encode_body(KNOCK, knock, out),
+        Frame::DialRequest(request) => encode_body(DIAL_REQUEST, request, out),
         Frame::Join(wish) => encode_body(JOIN, wish, out),
         Frame::JoinGrant(place) => encode_body(PLACE, place, out),
     }
@@ -310,7 +310,7 @@ impl Header {
             }),
             ACK => self.read(body).map(|received| Frame::Ack { received }),
             BYE => self.read(body).map(|asks| Frame::Bye { asks }),
-            KNOCK => self.read(body).map(Frame::DialRequest),
+            DIAL_REQUEST => self.read(body).map(Frame::DialRequest),
             JOIN => self.read(body).map(Frame::Join),
             PLACE => self.read(body).map(Frame::JoinGrant),
             kind => Err(WireError::Kind(kind)),

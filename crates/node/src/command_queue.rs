@@ -27,13 +27,13 @@ impl<C: Clone + Send + 'static> CommandQueue<C> {
 
     pub(crate) fn to(
         handle: &Handle<C>,
-        voice: &NonblockingOutput,
+        output: &NonblockingOutput,
         waits: fn(Refused) -> bool,
         obeyed: fn(&C) -> Option<&'static str>,
     ) -> Self {
         let (commands, mut come) = mpsc::unbounded_channel::<C>();
         let (waiting, is_full) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
-        let (handle, voice) = (handle.clone(), voice.clone());
+        let (handle, output) = (handle.clone(), output.clone());
         let (count, full) = (Arc::clone(&waiting), Arc::clone(&is_full));
         tokio::spawn(async move {
             while let Some(command) = come.recv().await {
@@ -44,7 +44,7 @@ impl<C: Clone + Send + 'static> CommandQueue<C> {
                     match handle.command(command.clone()).await {
                         Ok(()) => {
                             if let Some(answer) = obeyed(&command) {
-                                voice.tell(answer);
+                                output.tell(answer);
                             }
                             break;
                         }
@@ -52,7 +52,7 @@ impl<C: Clone + Send + 'static> CommandQueue<C> {
                             tokio::time::sleep(Self::A_MOMENT).await;
                         }
                         Err(error) => {
-                            voice.tell(in_words(&error));
+                            output.tell(in_words(&error));
                             break;
                         }
                     }

@@ -30,7 +30,7 @@ impl Node {
 /// Finds the others, if it is to, and takes the place that it then has. None if it was told to stop
 /// before.
 pub(crate) async fn take_place(served: &mut Served) -> Result<Option<Option<Answering>>, Failure> {
-    let Served { about, setup, node, voice, socket } = served;
+    let Served { about, setup, node, output, socket } = served;
     let (Some(nodes), Some(Udp { cast: Cast::Multicast(multicast), faults })) =
         (node.discover, node.udp())
     else {
@@ -47,7 +47,7 @@ pub(crate) async fn take_place(served: &mut Served) -> Result<Option<Option<Answ
     };
     let mut discovery = search.begin().await.map_err(not_started)?;
     let (own, group) = (discovery.address(), &node.group);
-    voice.tell(format!(
+    output.tell(format!(
         "{own} looks for {nodes} members of the group '{}' on {}",
         harmless(group),
         multicast.group
@@ -57,13 +57,13 @@ pub(crate) async fn take_place(served: &mut Served) -> Result<Option<Option<Answ
     let mut say = |sighting: Sighting| {
         if let Some(missed) = ration.ask(Instant::now()) {
             let more = if missed > 0 { format!(" (and {missed} more)") } else { String::new() };
-            aside(voice, &(in_words(sighting, nodes) + &more));
+            aside(output, &(in_words(sighting, nodes) + &more));
         }
     };
     let ended = tokio::select! {
         ended = discovery.run(&mut say) => ended,
         signal = signals.next() => {
-            aside(voice, &format!("told to stop by {signal}"));
+            aside(output, &format!("told to stop by {signal}"));
             discovery.leave().await;
             return Ok(None);
         }
@@ -79,17 +79,17 @@ pub(crate) async fn take_place(served: &mut Served) -> Result<Option<Option<Answ
         )));
     }
     let Found { id, peers, socket: bound, dropped, answering } = discovery.settle()?;
-    voice.tell(format!("found {nodes} members: {}; this is node {id}", peers.join(", ")));
+    output.tell(format!("found {nodes} members: {}; this is node {id}", peers.join(", ")));
     if dropped > 0 {
-        aside(voice, &format!("{dropped} datagrams were no announcements, and were dropped"));
+        aside(output, &format!("{dropped} datagrams were no announcements, and were dropped"));
     }
     *socket = Some(Arc::new(bound));
     node.takes_place(id, peers, own.to_string());
     Ok(Some(Some(answering)))
 }
 
-fn aside(voice: &NonblockingOutput, text: &str) {
-    voice.aside(format!("{DIM}{}{RESET}", wrap(&harmless(text))));
+fn aside(output: &NonblockingOutput, text: &str) {
+    output.aside(format!("{DIM}{}{RESET}", wrap(&harmless(text))));
 }
 
 fn in_words(sighting: Sighting, wanted: u32) -> String {

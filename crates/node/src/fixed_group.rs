@@ -20,7 +20,7 @@ pub(crate) fn serve<Q: Hosted>(
     make: &registry::Node<NodeOf<Q>>,
     needs: Needs,
 ) -> Future<'static> {
-    let Served { about, setup, node, voice, socket } = served;
+    let Served { about, setup, node, output, socket } = served;
     let (id, name) = (NodeId(node.number()), about.name);
     // Nodes that are set up differently would let too many in, so they must agree on it.
     let config = Config {
@@ -57,7 +57,7 @@ pub(crate) fn serve<Q: Hosted>(
         records.iter().try_for_each(|record| writer.write(record))?;
         writer.finish(None, None)?.finish()
     };
-    Box::pin(attend::<Q>(name, (node, voice), (starting, None), Box::new(save)))
+    Box::pin(attend::<Q>(name, (node, output), (starting, None), Box::new(save)))
 }
 
 /// Starts a node, on any network.

@@ -13,13 +13,13 @@ use vorrang_experiment::failure::Failure;
 const VARIABLE: &str = "VORRANG_LOG";
 
 /// Logs what `VORRANG_LOG` asks for. What the conversation shows by itself is not in the log.
-pub(crate) fn start(voice: &NonblockingOutput) -> Result<(), Failure> {
+pub(crate) fn start(output: &NonblockingOutput) -> Result<(), Failure> {
     let asked = std::env::var_os(VARIABLE).unwrap_or_default();
     let filter = filter(&asked.to_string_lossy()).map_err(Failure::Usage)?;
-    let voice = voice.clone();
+    let output = output.clone();
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none())
-        .with_writer(move || voice.logger())
+        .with_writer(move || output.logger())
         .with_filter(filter.with_target(EVENT_TARGET, LevelFilter::OFF));
     tracing_subscriber::registry().with(lines).init();
     Ok(())

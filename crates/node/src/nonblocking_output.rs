@@ -46,7 +46,7 @@ impl OutputThread {
         let dropped = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&dropped);
         thread::Builder::new()
-            .name("voice".to_owned())
+            .name("output".to_owned())
             .spawn(move || write_all(&received, &count, write))?;
         Ok(Self { jobs, dropped })
     }

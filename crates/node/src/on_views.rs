@@ -94,7 +94,7 @@ async fn run<Q: Hosted>(served: Served, make: Make<Q>) -> Result<(), Failure> {
     let (id, log) = (place.id(), taken.node.trace.as_ref().map(|_| Log::new()));
     let recorded = log.clone().map(|log| (log, Clock::start()));
     let starting = start::<Q>(place, &make, recorded.clone());
-    let Served { about, setup, node, voice, .. } = taken.clone();
+    let Served { about, setup, node, output, .. } = taken.clone();
     let name = about.name;
     // The number of a founder is for those to say who start it.
     let again = node.views.joins().then(|| {
@@ -111,7 +111,7 @@ async fn run<Q: Hosted>(served: Served, make: Make<Q>) -> Result<(), Failure> {
         let Some(log) = log else { return Ok(()) };
         save::<Q>(file, header(&about, &setup).with("node", &id), &log.take())
     };
-    attend::<Q>(name, (node, voice), (starting, again), Box::new(save)).await
+    attend::<Q>(name, (node, output), (starting, again), Box::new(save)).await
 }
 
 /// Writes what was recorded, of as many nodes as were heard of.

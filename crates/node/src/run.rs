@@ -42,8 +42,8 @@ pub fn run(mut node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Fa
     let about = entry.algorithm.about();
     let about = node.views.check(about, node.listen.as_deref(), nodes)?;
     node.check_reach()?;
-    let voice = NonblockingOutput::new()?;
-    log::start(&voice)?;
+    let output = NonblockingOutput::new()?;
+    log::start(&output)?;
     node.setup.check_fit(&[&about])?;
     node.check_udp(&about)?;
     let nodes = node.views.room(nodes);
@@ -58,7 +58,7 @@ pub fn run(mut node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Fa
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let name = about.name;
     let mut served =
-        Served { about, setup: setup.clone(), node, voice: voice.clone(), socket: None };
+        Served { about, setup: setup.clone(), node, output: output.clone(), socket: None };
     let ended = runtime.block_on(async {
         // It answers until the node ends.
         let Some(_answering) = discovery::take_place(&mut served).await? else { return Ok(()) };
@@ -68,10 +68,10 @@ pub fn run(mut node: Node, exit_code: impl Fn(&Failure) -> i32) -> Result<(), Fa
     runtime.shutdown_background();
     match ended {
         // The output is not read: then one more line would block for ever.
-        Err(failure) if !voice.finish() => exit(exit_code(&failure)),
+        Err(failure) if !output.finish() => exit(exit_code(&failure)),
         Err(failure) => Err(failure),
         Ok(()) => {
-            voice.finish();
+            output.finish();
             Ok(())
         }
     }

@@ -44,7 +44,7 @@ pub(crate) struct Served {
     pub(crate) about: About,
     pub(crate) setup: Setup,
     pub(crate) node: Node,
-    pub(crate) voice: NonblockingOutput,
+    pub(crate) output: NonblockingOutput,
     /// The one at which others have found it, if they were to find each other.
     pub(crate) socket: Option<Arc<UdpSocket>>,
 }
@@ -61,7 +61,7 @@ pub(super) type StartingAgain<Q> =
 
 pub(super) async fn attend<Q: Hosted>(
     name: &'static str,
-    (node, voice): (Node, NonblockingOutput),
+    (node, output): (Node, NonblockingOutput),
     (starting, again): (Starting<Started<Q>>, Option<StartAgain<Q>>),
     save: Box<dyn FnOnce(TraceWriter) -> std::io::Result<()>>,
 ) -> Result<(), Failure> {
@@ -77,7 +77,7 @@ pub(super) async fn attend<Q: Hosted>(
     let mut signals = Signals::listen()?;
     let (handle, notices) = starting.await.map_err(not_started)?;
     let (nodes, views) = (node.peers.len(), node.views.is_on());
-    voice.tell(if views {
+    output.tell(if views {
         format!("node {id} of at most {nodes} listens on {own}, running {name} on views")
     } else {
         format!("node {id} of {nodes} listens on {own}, running {name}")
@@ -93,11 +93,11 @@ pub(super) async fn attend<Q: Hosted>(
         asked: None,
         token: None,
         lost: Arc::default(),
-        in_line: CommandQueue::to(&handle, &voice, Q::waits, Q::obeyed),
+        in_line: CommandQueue::to(&handle, &output, Q::waits, Q::obeyed),
         strangers: RateLimit::new(20, Duration::from_secs(1)),
         members: RateLimit::new(200, Duration::from_millis(100)),
         handle,
-        voice,
+        output,
     };
     let ended = talk.converse(&mut signals, node.stay).await;
     let impatient = tokio::spawn(signals.die_of_the_next());
@@ -134,7 +134,7 @@ struct TerminalSession<Q: Hosted> {
     handle: Handle<Q::Command>,
     notices: UnboundedReceiver<Q::Notice>,
     events: broadcast::Receiver<Event>,
-    voice: NonblockingOutput,
+    output: NonblockingOutput,
     has_started: bool,
     is_on_views: bool,
     /// That of the last entry.
@@ -186,7 +186,7 @@ impl<Q: Hosted> TerminalSession<Q> {
                     None => return Ok(()),
                     Some(Typed::TooLong) => {
                         let why = format!("a line of more than {MAX_LINE} bytes is no command");
-                        self.voice.tell(why);
+                        self.output.tell(why);
                     }
                     Some(Typed::Line(line)) => {
                         if self.obey(&line).await? {
@@ -209,21 +209,21 @@ impl<Q: Hosted> TerminalSession<Q> {
         match Order::read::<Q>(line) {
             Ok(None) => {}
             Ok(Some(Order::Quit)) => return Ok(true),
-            Ok(Some(Order::Help)) => self.voice.tell(help::<Q>()),
+            Ok(Some(Order::Help)) => self.output.tell(help::<Q>()),
             Ok(Some(Order::Status)) => {
-                self.voice.tell(node_status::in_words(&self.status().await?, self.name));
+                self.output.tell(node_status::in_words(&self.status().await?, self.name));
             }
             Ok(Some(Order::StatusInJson)) if self.is_on_views && Q::steps().is_some() => {
                 let (status, name) = (self.status().await?, self.name);
-                self.voice.tell(node_status::on_views_in_json(&status, name, self.token));
+                self.output.tell(node_status::on_views_in_json(&status, name, self.token));
             }
             Ok(Some(Order::StatusInJson)) => {
-                self.voice.tell(node_status::in_json(&self.status().await?, self.name));
+                self.output.tell(node_status::in_json(&self.status().await?, self.name));
             }
-            Ok(Some(Order::State)) => self.voice.tell(node_status::state(&self.status().await?)),
+            Ok(Some(Order::State)) => self.output.tell(node_status::state(&self.status().await?)),
             Ok(Some(Order::Withdraw)) => {
                 let outcome = self.handle.withdraw().await;
-                self.voice.tell(
+                self.output.tell(
                     outcome.map_or_else(|error| in_words(&error), |()| "withdrawn".to_owned()),
                 );
             }
@@ -233,7 +233,7 @@ impl<Q: Hosted> TerminalSession<Q> {
                 }
                 self.pass_on(command, within);
             }
-            Err(why) => self.voice.tell(wrap(&harmless(&why))),
+            Err(why) => self.output.tell(wrap(&harmless(&why))),
         }
         Ok(false)
     }
@@ -243,7 +243,7 @@ impl<Q: Hosted> TerminalSession<Q> {
     async fn say_if_it_waits_in_vain(&self) {
         let Ok(status) = self.handle.status().await else { return };
         if let (Some(why), Some((Stage::Waiting, _))) = (status.fenced, status.turn) {
-            self.voice.tell(wrap(&harmless(&format!(
+            self.output.tell(wrap(&harmless(&format!(
                 "what it waits for is not granted as long as this node must not act: {why}"
             ))));
         }
@@ -266,7 +266,7 @@ impl<Q: Hosted> TerminalSession<Q> {
         let (handle, notices) = started.await?;
         self.aside(&format!("joins again, as node {}", handle.id()));
         (self.events, self.notices) = (handle.events(), notices);
-        self.in_line = CommandQueue::to(&handle, &self.voice, Q::waits, Q::obeyed);
+        self.in_line = CommandQueue::to(&handle, &self.output, Q::waits, Q::obeyed);
         if let Some(latest) = &self.latest {
             latest.send_replace(handle.clone());
         }
@@ -283,7 +283,7 @@ impl<Q: Hosted> TerminalSession<Q> {
         if Q::said("").is_some() {
             return self.in_line.push(command);
         }
-        let (mut handle, voice) = (self.handle.clone(), self.voice.clone());
+        let (mut handle, output) = (self.handle.clone(), self.output.clone());
         let lost = Arc::clone(&self.lost);
         let mut latest = self.latest.as_ref().map(watch::Sender::subscribe);
         tokio::spawn(async move {
@@ -314,7 +314,7 @@ impl<Q: Hosted> TerminalSession<Q> {
                 (None, Err(error)) => Some(in_words(&error)),
             };
             if let Some(answer) = answer {
-                voice.tell(answer);
+                output.tell(answer);
             }
         });
     }
@@ -334,7 +334,7 @@ impl<Q: Hosted> TerminalSession<Q> {
             Some(false) => *remembered(&self.lost) = Lost::default(),
             None => {}
         }
-        self.voice.tell(format!("{BOLD}{}{RESET}", harmless(&notice.to_string())));
+        self.output.tell(format!("{BOLD}{}{RESET}", harmless(&notice.to_string())));
     }
 
     fn event(&mut self, event: Result<Event, RecvError>) {
@@ -358,7 +358,7 @@ impl<Q: Hosted> TerminalSession<Q> {
             Event::View(_) if Q::SERVICE == Service::Multicasts => return,
             // That is an answer to what was typed.
             Event::TimedOut { .. } => {
-                self.voice.tell(format!("{BOLD}{}{RESET}", wrap(&event.to_string())));
+                self.output.tell(format!("{BOLD}{}{RESET}", wrap(&event.to_string())));
                 return;
             }
             Event::Malformed { .. } | Event::WeRefused { .. } | Event::Stray { .. } => {
@@ -411,7 +411,7 @@ impl<Q: Hosted> TerminalSession<Q> {
     }
 
     fn aside(&self, text: &str) {
-        self.voice.aside(format!("{DIM}{}{RESET}", wrap(&harmless(text))));
+        self.output.aside(format!("{DIM}{}{RESET}", wrap(&harmless(text))));
     }
 
     /// Waits until all typed messages are sent, and no member needs this node for them any more; no
@@ -431,7 +431,7 @@ impl<Q: Hosted> TerminalSession<Q> {
                 }
             }
         }
-        self.voice.tell(wrap(&format!(
+        self.output.tell(wrap(&format!(
             "the last messages may not have reached all members within {within} (--leave-within)"
         )));
         Ok(())
@@ -449,7 +449,7 @@ impl<Q: Hosted> TerminalSession<Q> {
             } else {
                 "what it asked for was granted and released"
             };
-            self.voice
+            self.output
                 .tell(wrap(&format!("withdrawn; leaves when {when}, in {within} at the latest")));
         }
         let mut leaving = Box::pin(self.handle.clone().leave(within.0));
@@ -465,16 +465,16 @@ impl<Q: Hosted> TerminalSession<Q> {
         let Goodbye { unacknowledged, let_go } = goodbye;
         match let_go {
             ReleaseOutcome::Nothing | ReleaseOutcome::Withdrawn => {}
-            ReleaseOutcome::Released => self.voice.tell("released"),
-            ReleaseOutcome::Abandoned if self.is_on_views => self.voice.tell(wrap(
+            ReleaseOutcome::Released => self.output.tell("released"),
+            ReleaseOutcome::Abandoned if self.is_on_views => self.output.tell(wrap(
                 "its request was not granted in time: it is gone with this node, and the others \
                  go on without both",
             )),
-            ReleaseOutcome::Abandoned => self.voice.tell(wrap(
+            ReleaseOutcome::Abandoned => self.output.tell(wrap(
                 "its request is still pending: the nodes that grant it will wait for this node",
             )),
         }
-        self.voice.tell(match unacknowledged {
+        self.output.tell(match unacknowledged {
             0 => "left".to_owned(),
             1 => wrap("left; 1 message was not acknowledged by a node that could not be reached"),
             many => wrap(&format!(

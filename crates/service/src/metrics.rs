@@ -80,7 +80,7 @@ impl Cut {
 
 /// Where connections come in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Door {
+pub(crate) enum Via {
     Unix = 0,
     Tcp = 1,
 }
@@ -144,12 +144,12 @@ impl Metrics {
         self.count(|counts| *counts.cut.entry(why).or_default() += 1);
     }
 
-    pub(crate) fn opened(&self, door: Door) {
-        self.connections[door as usize].fetch_add(1, Ordering::Relaxed);
+    pub(crate) fn opened(&self, via: Via) {
+        self.connections[via as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn closed(&self, door: Door) {
-        self.connections[door as usize].fetch_sub(1, Ordering::Relaxed);
+    pub(crate) fn closed(&self, via: Via) {
+        self.connections[via as usize].fetch_sub(1, Ordering::Relaxed);
     }
 
     fn count(&self, count: impl FnOnce(&mut Counts)) {
@@ -169,10 +169,10 @@ impl Metrics {
         of_the_group(&mut page, now);
         of_holds(&mut page, now);
         self.of_what_was(&mut page);
-        let opened = |door: Door| self.connections[door as usize].load(Ordering::Relaxed);
+        let opened = |via: Via| self.connections[via as usize].load(Ordering::Relaxed);
         page.family("vorrang_connections", "gauge", "Connections of clients that are open.")
-            .value(&[("door", "unix")], opened(Door::Unix))
-            .value(&[("door", "tcp")], opened(Door::Tcp));
+            .value(&[("listener", "unix")], opened(Via::Unix))
+            .value(&[("listener", "tcp")], opened(Via::Tcp));
         let what = "When the daemon was started, in seconds since 1970.";
         page.family("process_start_time_seconds", "gauge", what).value(&[], now.started);
         page.text
@@ -304,9 +304,9 @@ mod tests {
         metrics.lost(LossReason::Evicted);
         metrics.ended(Ending::Released);
         metrics.cut(Cut::NotRead);
-        metrics.opened(Door::Unix);
-        metrics.opened(Door::Unix);
-        metrics.closed(Door::Unix);
+        metrics.opened(Via::Unix);
+        metrics.opened(Via::Unix);
+        metrics.closed(Via::Unix);
         let now = Now { view: Some(7), members: 3, group: "a\"b".to_owned(), ..Now::default() };
         let text = metrics.text(&now);
         for line in [
@@ -317,7 +317,7 @@ mod tests {
             "vorrang_losses_total{reason=\"lease-over\"} 0",
             "vorrang_ends_total{how=\"released\"} 1",
             "vorrang_connections_cut_total{reason=\"not-read\"} 1",
-            "vorrang_connections{door=\"unix\"} 1",
+            "vorrang_connections{listener=\"unix\"} 1",
             "vorrang_view 7",
             "vorrang_members 3",
             "vorrang_majority 0",

@@ -63,7 +63,7 @@ use super::card::{COUNTED, Card, DURATION, Demonstration, Flaw, MESSAGES, Settin
 use super::{Command, Notice};
 use crate::card::{Assumes, Span};
 use crate::setup::{Parameter, Setup};
-use crate::topology::ring::Seat;
+use crate::topology::ring::RingPosition;
 
 /// The messages between nodes.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
@@ -142,7 +142,7 @@ impl Timeouts {
 /// One node.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct RingElection {
-    seat: Seat,
+    position: RingPosition,
     patience: Timeouts,
     /// Messages to pass on. The first is in flight.
     outbox: VecDeque<Message>,
@@ -156,7 +156,7 @@ impl RingElection {
     /// A node that is set up like this.
     pub fn of(me: NodeId, setup: &Setup) -> Self {
         Self {
-            seat: Seat::of(me, setup.ring.order(setup.group)),
+            position: RingPosition::of(me, setup.ring.order(setup.group)),
             patience: Timeouts::new(setup.group.size(), setup.within, setup.late),
             outbox: VecDeque::new(),
             skipped: 0,
@@ -173,7 +173,7 @@ impl RingElection {
     fn add_me(&mut self, mut list: Vec<NodeId>, fx: &mut impl Effects<Self>) {
         self.awaits = true;
         fx.set_timer(Timer::Result, self.patience.result);
-        list.insert(0, self.seat.me());
+        list.insert(0, self.position.me());
         self.pass_on(Message::Election(list), fx);
     }
 
@@ -187,9 +187,9 @@ impl RingElection {
     /// Sends the first that is to be passed on to the next that may be up. Where all others are
     /// down, it has come round.
     fn send_first(&mut self, fx: &mut impl Effects<Self>) {
-        let next = self.seat.after(self.skipped + 1);
+        let next = self.position.after(self.skipped + 1);
         let Some(message) = self.outbox.front() else { return };
-        if next != self.seat.me() {
+        if next != self.position.me() {
             fx.send(next, message.clone());
             fx.set_timer(Timer::Ack, self.patience.ack);
         } else if let Some(Message::Election(list)) = self.take_first(fx) {
@@ -208,7 +208,7 @@ impl RingElection {
     /// A list has come round.
     fn convert(&mut self, list: Vec<NodeId>, fx: &mut impl Effects<Self>) {
         self.follow(highest(&list), fx);
-        let converter = self.seat.me();
+        let converter = self.position.me();
         self.pass_on(Message::Coordinator { list, converter }, fx);
     }
 
@@ -222,7 +222,7 @@ impl RingElection {
 
     /// The node that the first was sent to is down.
     fn skip(&mut self, fx: &mut impl Effects<Self>) {
-        let down = self.seat.after(self.skipped + 1);
+        let down = self.position.after(self.skipped + 1);
         match self.outbox.front() {
             Some(Message::Coordinator { list, .. }) if highest(list) == down => {
                 self.take_first(fx);
@@ -239,14 +239,14 @@ impl RingElection {
     }
 
     fn on_ack(&mut self, from: NodeId, fx: &mut impl Effects<Self>) {
-        if from == self.seat.after(self.skipped + 1) && !self.outbox.is_empty() {
+        if from == self.position.after(self.skipped + 1) && !self.outbox.is_empty() {
             fx.cancel_timer(Timer::Ack);
             self.take_first(fx);
         }
     }
 
     fn on_election(&mut self, list: Vec<NodeId>, fx: &mut impl Effects<Self>) {
-        if list.contains(&self.seat.me()) {
+        if list.contains(&self.position.me()) {
             self.convert(list, fx);
         } else {
             self.add_me(list, fx);
@@ -260,9 +260,9 @@ impl RingElection {
         fx: &mut impl Effects<Self>,
     ) {
         let leader = highest(&list);
-        if leader < self.seat.me() {
+        if leader < self.position.me() {
             self.call(fx);
-        } else if converter != self.seat.me() {
+        } else if converter != self.position.me() {
             self.follow(leader, fx);
             self.pass_on(Message::Coordinator { list, converter }, fx);
         }

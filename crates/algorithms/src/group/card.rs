@@ -7,7 +7,7 @@ use core::time::Duration;
 use vorrang_protocol::Order;
 
 use super::input::Input;
-use super::spec::Fed;
+use super::spec::WithSuspicions;
 use super::{Command, GroupCommunication};
 use crate::card::Quantity;
 use crate::setup::Setup;
@@ -30,8 +30,8 @@ pub struct Terms {
 
 impl Card {
     /// The monitor of its promises.
-    pub fn watch(&self, setup: &Setup) -> Fed {
-        Fed::of(setup)
+    pub fn watch(&self, setup: &Setup) -> WithSuspicions {
+        WithSuspicions::of(setup)
     }
 }
 

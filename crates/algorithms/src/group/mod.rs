@@ -13,7 +13,6 @@ mod claims;
 mod cover;
 pub mod decision;
 pub mod detecting;
-pub mod fed;
 pub mod flaws;
 pub mod founding;
 pub mod informed;
@@ -33,6 +32,7 @@ pub mod view_leader;
 pub mod views;
 pub mod virtual_synchrony;
 pub mod voters;
+pub mod with_suspicions;
 
 use alloc::format;
 use alloc::string::{String, ToString as _};

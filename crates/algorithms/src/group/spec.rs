@@ -31,8 +31,8 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Digest, Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
-use super::fed::{self, Suspecting};
 use super::view::{View, majority_side};
+use super::with_suspicions::{self, Suspecting};
 use super::{Command, Notice, Payload, ledger, list};
 use crate::partition::Cuts;
 use crate::setup::{Detector, Setup};
@@ -396,12 +396,15 @@ impl Monitor for Synchrony {
 }
 
 /// The same, for machines that are fed by a failure detector.
-pub type Fed = fed::Fed<Synchrony>;
+pub type WithSuspicions = with_suspicions::WithSuspicions<Synchrony>;
 
-impl Fed {
+impl WithSuspicions {
     /// As [`Synchrony::new`], without suspicions.
     pub fn new(universe: Group, founders: impl IntoIterator<Item = NodeId>) -> Self {
-        fed::Fed(Synchrony { is_told: true, ..Synchrony::new(universe, founders) })
+        with_suspicions::WithSuspicions(Synchrony {
+            is_told: true,
+            ..Synchrony::new(universe, founders)
+        })
     }
 
     /// The monitor of nodes with this set-up: where they have detectors of their own, suspicions
@@ -644,7 +647,7 @@ mod tests {
 
     #[test]
     fn where_suspicions_are_seen_nothing_is_owed_before_they_are_right() {
-        let mut monitor = Fed::new(Group::of(3), [0, 1, 2].map(NodeId));
+        let mut monitor = WithSuspicions::new(Group::of(3), [0, 1, 2].map(NodeId));
         for at in 0..3 {
             installs(&mut monitor.0, at, &view(1, &[0, 1, 2]), Digest(0)).unwrap();
         }

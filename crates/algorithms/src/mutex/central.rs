@@ -105,7 +105,7 @@ impl fmt::Display for Message {
     }
 }
 
-/// One node; the coordinator is one like the others, with a desk.
+/// One node; the coordinator is one like the others, and decides besides.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Central {
     pub(super) me: NodeId,
@@ -113,7 +113,7 @@ pub struct Central {
     /// The number of our last request.
     pub(super) number: u64,
     pub(super) phase: Phase,
-    pub(super) desk: CoordinatorState,
+    pub(super) as_coordinator: CoordinatorState,
 }
 
 /// Where a node stands.
@@ -147,7 +147,7 @@ impl Central {
             coordinator,
             number: 0,
             phase: Phase::Outside,
-            desk: CoordinatorState::default(),
+            as_coordinator: CoordinatorState::default(),
         }
     }
 
@@ -156,24 +156,24 @@ impl Central {
     }
 
     fn on_request(&mut self, ticket: Ticket, fx: &mut impl Effects<Self>) {
-        if self.desk.holder.is_none() {
+        if self.as_coordinator.holder.is_none() {
             self.grant(ticket, fx);
         } else {
-            self.desk.queue.push_back(ticket);
+            self.as_coordinator.queue.push_back(ticket);
         }
     }
 
     fn on_release(&mut self, ticket: Ticket, fx: &mut impl Effects<Self>) {
-        if self.desk.holder == Some(ticket) {
-            self.desk.holder = None;
-            if let Some(next) = self.desk.queue.pop_front() {
+        if self.as_coordinator.holder == Some(ticket) {
+            self.as_coordinator.holder = None;
+            if let Some(next) = self.as_coordinator.queue.pop_front() {
                 self.grant(next, fx);
             }
         }
     }
 
     fn grant(&mut self, ticket: Ticket, fx: &mut impl Effects<Self>) {
-        self.desk.holder = Some(ticket);
+        self.as_coordinator.holder = Some(ticket);
         if ticket.node == self.me {
             self.on_reply(ticket.number, fx);
         } else {
@@ -232,7 +232,7 @@ impl Protocol for Central {
         }
     }
 
-    /// The desk is the coordinator's.
+    /// The as_coordinator is the coordinator's.
     fn state(&self) -> NodeState {
         let phase = match self.phase {
             Phase::Outside => "outside",
@@ -245,14 +245,14 @@ impl Protocol for Central {
         }
         let shown = |ticket: &Ticket| (ticket.node, ticket.number);
         state
-            .with("holder", self.desk.holder.as_ref().map(shown))
-            .with("queue", StateValue::list(self.desk.queue.iter().map(shown)))
+            .with("holder", self.as_coordinator.holder.as_ref().map(shown))
+            .with("queue", StateValue::list(self.as_coordinator.queue.iter().map(shown)))
     }
 
     /// A number is compared with numbers of the same node, and only its owner counts on from it.
     fn counters(&mut self, visit: CounterVisitor<'_>) {
         visit(Counter::Ranked(self.me), &mut self.number);
-        for ticket in self.desk.holder.iter_mut().chain(&mut self.desk.queue) {
+        for ticket in self.as_coordinator.holder.iter_mut().chain(&mut self.as_coordinator.queue) {
             visit(Counter::Ranked(ticket.node), &mut ticket.number);
         }
     }
@@ -264,7 +264,7 @@ pub const INVARIANTS: &[Invariant<Central>] = &[Invariant { name: "one key", hol
 /// The node inside, or the one that the key is in flight to, is the one that the coordinator has
 /// noted. (A REPLY to an earlier request is not the key, and is ignored.)
 fn one_key(at: &Situation<'_, Central>) -> Result<(), String> {
-    let Some((_, desk)) = at.up().find(|(_, node)| node.me == node.coordinator) else {
+    let Some((_, as_coordinator)) = at.up().find(|(_, node)| node.me == node.coordinator) else {
         return Ok(());
     };
     let inside = at.up().filter(|(_, node)| node.phase == Phase::Inside);
@@ -277,10 +277,13 @@ fn one_key(at: &Situation<'_, Central>) -> Result<(), String> {
         }
         Message::Request { .. } | Message::Release { .. } => None,
     });
-    match inside.chain(under_way).find(|&(ticket, _)| desk.desk.holder != Some(ticket)) {
+    match inside
+        .chain(under_way)
+        .find(|&(ticket, _)| as_coordinator.as_coordinator.holder != Some(ticket))
+    {
         None => Ok(()),
         Some((Ticket { node, .. }, what)) => {
-            Err(format!("node {node} {what}, and that is not what the desk has down"))
+            Err(format!("node {node} {what}, and that is not what the coordinator has noted"))
         }
     }
 }
@@ -391,38 +394,41 @@ mod tests {
 
     #[test]
     fn the_coordinator_serves_in_the_order_of_arrival() {
-        let (mut desk, mut fx) = node(3);
+        let (mut as_coordinator, mut fx) = node(3);
         for client in [2, 0, 1] {
-            desk.on_message(NodeId(client), Message::Request { number: 1 }, &mut fx);
+            as_coordinator.on_message(NodeId(client), Message::Request { number: 1 }, &mut fx);
         }
         assert_eq!(fx.take(), [send(2, Message::Reply { number: 1 })]);
-        desk.on_message(NodeId(2), Message::Release { number: 1 }, &mut fx);
+        as_coordinator.on_message(NodeId(2), Message::Release { number: 1 }, &mut fx);
         assert_eq!(fx.take(), [send(0, Message::Reply { number: 1 })]);
-        desk.on_message(NodeId(0), Message::Release { number: 1 }, &mut fx);
+        as_coordinator.on_message(NodeId(0), Message::Release { number: 1 }, &mut fx);
         assert_eq!(fx.take(), [send(1, Message::Reply { number: 1 })]);
-        desk.on_message(NodeId(1), Message::Release { number: 1 }, &mut fx);
-        assert_eq!((fx.take(), desk.desk), (vec![], CoordinatorState::default()));
+        as_coordinator.on_message(NodeId(1), Message::Release { number: 1 }, &mut fx);
+        assert_eq!(
+            (fx.take(), as_coordinator.as_coordinator),
+            (vec![], CoordinatorState::default())
+        );
     }
 
     #[test]
     fn the_coordinator_competes_without_messages() {
-        let (mut desk, mut fx) = node(3);
-        desk.on_command(ACQUIRE, &mut fx).unwrap();
+        let (mut as_coordinator, mut fx) = node(3);
+        as_coordinator.on_command(ACQUIRE, &mut fx).unwrap();
         assert_eq!(fx.take(), [Effect::Notify(Notice::Entered)]);
-        desk.on_message(NodeId(0), Message::Request { number: 1 }, &mut fx);
+        as_coordinator.on_message(NodeId(0), Message::Request { number: 1 }, &mut fx);
         assert_eq!(fx.take(), []);
-        desk.on_command(Command::Release, &mut fx).unwrap();
+        as_coordinator.on_command(Command::Release, &mut fx).unwrap();
         assert_eq!(fx.take(), [send(0, Message::Reply { number: 1 })]);
     }
 
     #[test]
     fn a_stale_release_and_a_stale_reply_change_nothing() {
-        let (mut desk, mut fx) = node(3);
-        desk.on_message(NodeId(0), Message::Request { number: 2 }, &mut fx);
-        desk.on_message(NodeId(1), Message::Request { number: 1 }, &mut fx);
+        let (mut as_coordinator, mut fx) = node(3);
+        as_coordinator.on_message(NodeId(0), Message::Request { number: 2 }, &mut fx);
+        as_coordinator.on_message(NodeId(1), Message::Request { number: 1 }, &mut fx);
         fx.take();
-        desk.on_message(NodeId(0), Message::Release { number: 1 }, &mut fx);
-        desk.on_message(NodeId(2), Message::Release { number: 2 }, &mut fx);
+        as_coordinator.on_message(NodeId(0), Message::Release { number: 1 }, &mut fx);
+        as_coordinator.on_message(NodeId(2), Message::Release { number: 2 }, &mut fx);
         assert_eq!(fx.take(), []);
         let (mut client, mut fx) = node(0);
         client.on_message(NodeId(3), Message::Reply { number: 0 }, &mut fx);

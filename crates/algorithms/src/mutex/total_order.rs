@@ -81,7 +81,7 @@ use super::{
 use crate::card::{Assumes, Span};
 use crate::multicast::Text;
 use crate::multicast::body::Body;
-use crate::multicast::ordering::{Act, Letter, Order};
+use crate::multicast::ordering::{Act, Order, OrderMessage};
 use crate::recipe::{Recipe, of_setup};
 use crate::setup::{Ordering, Parameter, Setup, Unfit};
 
@@ -95,7 +95,7 @@ pub enum Message {
     /// A multicast of the lock, or of the order.
     Cast(Body),
     /// A unicast of the order.
-    Letter(Letter),
+    Letter(OrderMessage),
 }
 
 impl vorrang_protocol::Message for Message {
@@ -585,7 +585,7 @@ mod tests {
         let (mut node, mut fx) = node(2, Ordering::Token);
         node.on_command(ACQUIRE, &mut fx).unwrap();
         fx.take();
-        node.on_message(NodeId(0), Message::Letter(Letter::Token(7)), &mut fx);
+        node.on_message(NodeId(0), Message::Letter(OrderMessage::Token(7)), &mut fx);
         assert_eq!(said(&mut fx), ["REQUEST(at 7) to 0", "REQUEST(at 7) to 1"]);
     }
 

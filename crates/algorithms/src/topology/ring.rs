@@ -132,12 +132,12 @@ impl fmt::Display for Ring {
 
 /// A node's place on a ring: who comes after it, and after those.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Seat {
+pub struct RingPosition {
     order: Arc<[NodeId]>,
     place: usize,
 }
 
-impl Seat {
+impl RingPosition {
     /// The place of a node on a ring that it is on.
     ///
     /// # Panics
@@ -215,8 +215,8 @@ mod tests {
         assert!(linked(3, 1) && linked(1, 0) && linked(0, 2) && linked(2, 3));
         assert!(!linked(3, 0) && !linked(1, 2));
         assert_eq!(Ring::Ascending.graph(Group::of(1)).edges(), 0);
-        let seat = Seat::of(NodeId(0), ring.order(Group::of(4)));
-        assert_eq!([1, 2, 4].map(|places| seat.after(places).0), [2, 3, 0]);
-        assert_eq!((seat.me(), seat.size()), (NodeId(0), 4));
+        let position = RingPosition::of(NodeId(0), ring.order(Group::of(4)));
+        assert_eq!([1, 2, 4].map(|places| position.after(places).0), [2, 3, 0]);
+        assert_eq!((position.me(), position.size()), (NodeId(0), 4));
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
-use vorrang_algorithms::group::locks::spec::{Fed, Locked};
+use vorrang_algorithms::group::locks::spec::{Locked, WithSuspicions};
 use vorrang_algorithms::group::locks::{Locks, NodeFactory};
 use vorrang_algorithms::mutex::suzuki_kasami::SuzukiKasami;
 use vorrang_algorithms::setup::Ordering;
@@ -152,7 +152,7 @@ fn locks_on_views_show_their_state() {
     let anew = NodeFactory::new(|me, group| SuzukiKasami::new(me, group, NodeId(0)));
     let founders: Vec<NodeId> = (0..3).map(NodeId).collect();
     let node = |id| Locks::new(id, Group::of(3), &founders, anew.clone());
-    let monitor = Fed::new(Locked::new(Group::of(3)));
+    let monitor = WithSuspicions::new(Locked::new(Group::of(3)));
     let stage = Stage::new(Group::of(3).members().map(node), monitor);
     let script = "acquire 1\nsettle\nsuspect 1 0\nsuspect 1 2\nbeat 0\nsettle\nrelease 1\ncrash 2\n\
                   restart 2\nbeat 2\ntrust 1 2\ntrust 1 0\nsettle\nbeat 0\nsettle\n";

@@ -12,7 +12,7 @@ use vorrang_algorithms::group::flaws::{AcrossTheBarrier, Misjudgement, NoFreeze,
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::message::Install;
 use vorrang_algorithms::group::replica::{HasViews, Replica};
-use vorrang_algorithms::group::spec::Fed;
+use vorrang_algorithms::group::spec::WithSuspicions;
 use vorrang_algorithms::group::synod::Synod;
 use vorrang_algorithms::group::views::Views;
 use vorrang_algorithms::group::virtual_synchrony::CARD;
@@ -46,14 +46,14 @@ fn system<C: HasViews>(
     founders: u32,
     lists: &[&[&str]],
     node: impl Fn(NodeId, Group, &[NodeId]) -> C,
-) -> System<Replica<C>, Fed> {
+) -> System<Replica<C>, WithSuspicions> {
     let universe = Group::of(lists.len() as u32);
     let founders: Vec<NodeId> = (0..founders).map(NodeId).collect();
     let list = |list: &&[&str]| list.iter().map(|it| Ask::at_once(command(it))).collect();
     System::new(
         universe.members().map(|id| Replica::new(node(id, universe, &founders))).collect(),
         Plan::PerNode(lists.iter().map(list).collect()),
-        Fed::new(universe, founders.iter().copied()).cut_off(),
+        WithSuspicions::new(universe, founders.iter().copied()).cut_off(),
     )
 }
 
@@ -64,7 +64,7 @@ fn settling<C: HasViews>(
     nodes: u32,
     script: &[(u32, &str)],
     node: impl Fn(NodeId, Group, &[NodeId]) -> C,
-) -> System<Replica<C>, Fed> {
+) -> System<Replica<C>, WithSuspicions> {
     let lists = vec![&[][..]; nodes as usize];
     let beats = (0..3).flat_map(|_| (0..nodes).map(|at| (at, "beat")));
     let script = script.iter().copied().chain(beats);
@@ -72,7 +72,7 @@ fn settling<C: HasViews>(
     let founded: Vec<NodeId> = (0..founders).map(NodeId).collect();
     System {
         plan: Plan::InLulls(commands),
-        monitor: Fed::new(Group::of(nodes), founded),
+        monitor: WithSuspicions::new(Group::of(nodes), founded),
         ..system(founders, &lists, node)
     }
 }
@@ -82,7 +82,9 @@ fn right(id: NodeId, universe: Group, founders: &[NodeId]) -> Views<Payload, Dig
 }
 
 /// How many states it has; or what is wrong, and the run to it.
-fn explored<C: HasViews>(system: &System<Replica<C>, Fed>) -> Result<u64, (String, Vec<String>)> {
+fn explored<C: HasViews>(
+    system: &System<Replica<C>, WithSuspicions>,
+) -> Result<u64, (String, Vec<String>)> {
     let bounds = Bounds::default().memory_bytes(6 << 30);
     let threads = NonZeroUsize::MIN.saturating_add(1);
     let report = explore(system, &bounds, threads, |_| {});
@@ -97,7 +99,9 @@ fn explored<C: HasViews>(system: &System<Replica<C>, Fed>) -> Result<u64, (Strin
 
 /// Explores all of them, and compares how many states they have with what was found before.
 #[track_caller]
-fn have_states<'a, C: HasViews>(systems: impl Iterator<Item = (System<Replica<C>, Fed>, &'a u64)>) {
+fn have_states<'a, C: HasViews>(
+    systems: impl Iterator<Item = (System<Replica<C>, WithSuspicions>, &'a u64)>,
+) {
     let (mut found, mut expected) = (Vec::new(), Vec::new());
     for (system, &states) in systems {
         match explored(&system) {
@@ -266,7 +270,7 @@ fn misjudging(how: Misjudgement) -> impl Fn(NodeId, Group, &[NodeId]) -> Wrong {
 
 /// The card says what is broken; the run is a shortest one.
 #[track_caller]
-fn breaks<C: HasViews>(name: &str, system: &System<Replica<C>, Fed>, steps: usize) {
+fn breaks<C: HasViews>(name: &str, system: &System<Replica<C>, WithSuspicions>, steps: usize) {
     let flaw = CARD.flaw(name).expect(name);
     assert_eq!(system.nodes.len() as u32, flaw.shown_by.nodes(), "{name}");
     assert_eq!(system.faults.crashes, flaw.shown_by.crashes, "{name}");

@@ -7,7 +7,7 @@ use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::{
     ClockNotCarried, EntersFrozen, HolderForgotten, ViewIgnored,
 };
-use vorrang_algorithms::group::locks::spec::{Fed, Locked};
+use vorrang_algorithms::group::locks::spec::{Locked, WithSuspicions};
 use vorrang_algorithms::group::locks::{Exclusive, Locks, NodeFactory};
 use vorrang_algorithms::mutex::central::Central;
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
@@ -28,7 +28,11 @@ fn asks((suspects, turns): List) -> Vec<Ask<Input<Command>>> {
     suspects.chain((0..turns).flat_map(|_| turn.clone())).collect()
 }
 
-fn system<N>(lists: &[List], monitor: Locked, node: impl Fn(NodeId) -> N) -> System<N, Fed>
+fn system<N>(
+    lists: &[List],
+    monitor: Locked,
+    node: impl Fn(NodeId) -> N,
+) -> System<N, WithSuspicions>
 where
     N: Protocol<Command = Input<Command>, Notice = Notice>,
 {
@@ -36,7 +40,7 @@ where
     System::new(
         group.members().map(node).collect(),
         Plan::PerNode(lists.iter().copied().map(asks).collect()),
-        Fed::new(monitor),
+        WithSuspicions::new(monitor),
     )
     .links(Order::Fifo)
 }
@@ -69,7 +73,7 @@ fn asking_again() -> NodeFactory<RicartAgrawala> {
 }
 
 /// How many states it has; or what is wrong, and the run to it.
-fn explored<N>(system: &System<N, Fed>) -> Result<u64, (String, Vec<String>)>
+fn explored<N>(system: &System<N, WithSuspicions>) -> Result<u64, (String, Vec<String>)>
 where
     N: Protocol<Command = Input<Command>, Notice = Notice>,
 {

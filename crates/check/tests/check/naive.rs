@@ -25,7 +25,7 @@ struct State {
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 enum Label {
     Command(usize),
-    Letter(u32, u32, char),
+    NamedMessage(u32, u32, char),
     Link(u32, u32),
     Timer(u32, char),
 }
@@ -112,7 +112,7 @@ impl Naive<'_> {
                 before.flight.retain(|_, queue| !queue.is_empty());
                 let text = format!("deliver {from}->{to} {word}");
                 let label = match self.order {
-                    Order::Any => Label::Letter(from, to, word),
+                    Order::Any => Label::NamedMessage(from, to, word),
                     Order::Fifo => Label::Link(from, to),
                 };
                 add(&before, to, On::Hear(word), text, label, true);

@@ -9,7 +9,7 @@ use vorrang_algorithms::flaw::{AnyMistake, Flawed};
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::{Exclusive, NodeFactory};
 use vorrang_algorithms::group::named::flaws::{BatchUnbounded, IdleForgotten, TokenHandedOn};
-use vorrang_algorithms::group::named::spec::{Fed, NamedLocked};
+use vorrang_algorithms::group::named::spec::{NamedLocked, WithSuspicions};
 use vorrang_algorithms::group::named::{
     Batch, Client, Command, Key, Kind, Limits, Name, NamedLocks, Notice, Value, Want,
 };
@@ -135,13 +135,13 @@ fn system<N>(
     lists: Vec<Asks>,
     monitor: NamedLocked,
     node: impl Fn(NodeId) -> N,
-) -> System<Tolerant<N>, Fed>
+) -> System<Tolerant<N>, WithSuspicions>
 where
     N: Protocol<Command = Input<Command>, Notice = Notice>,
 {
     let group = Group::of(lists.len() as u32);
     let nodes = group.members().map(|id| Tolerant(node(id))).collect();
-    System::new(nodes, Plan::PerNode(lists), Fed::of(monitor)).links(Order::Fifo)
+    System::new(nodes, Plan::PerNode(lists), WithSuspicions::of(monitor)).links(Order::Fifo)
 }
 
 fn strict(lists: &[Asks]) -> NamedLocked {
@@ -149,7 +149,7 @@ fn strict(lists: &[Asks]) -> NamedLocked {
 }
 
 /// How many states it has; or what is wrong, and the run to it.
-fn explored<N>(system: &System<N, Fed>) -> Result<u64, (String, Vec<String>)>
+fn explored<N>(system: &System<N, WithSuspicions>) -> Result<u64, (String, Vec<String>)>
 where
     N: Protocol<Command = Input<Command>, Notice = Notice>,
 {
@@ -166,7 +166,7 @@ where
 
 /// How many states it has.
 #[track_caller]
-fn states<N>(system: &System<N, Fed>) -> u64
+fn states<N>(system: &System<N, WithSuspicions>) -> u64
 where
     N: Protocol<Command = Input<Command>, Notice = Notice>,
 {

@@ -8,7 +8,7 @@ use vorrang_algorithms::flaw::Flawed;
 use vorrang_algorithms::group::founding::Founding;
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::ReplacedLifeNotAwaited;
-use vorrang_algorithms::group::locks::spec::{Fed, Locked};
+use vorrang_algorithms::group::locks::spec::{Locked, WithSuspicions};
 use vorrang_algorithms::group::locks::{Lease, Locks, NodeFactory, without_memory};
 use vorrang_algorithms::layer::second_process::{Process, Shared};
 use vorrang_algorithms::mutex::ricart_agrawala::RicartAgrawala;
@@ -22,7 +22,7 @@ const SHARED: Shared = Shared { number: NodeId(1), second: NodeId(2) };
 
 /// What must never happen, and nothing of what must happen some time.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct Safe(Fed);
+struct Safe(WithSuspicions);
 
 impl Monitor for Safe {
     type Command = Input<Command>;
@@ -60,7 +60,7 @@ where
     };
     let acquire = || Ask::then_wait(Input::Ask(Command::Acquire(Claim::Exclusive)));
     let asks = vec![vec![acquire()], vec![acquire()], vec![Ask::at_once(Input::Beat)]];
-    let monitor = Safe(Fed::new(Locked::new(Group::of(3))));
+    let monitor = Safe(WithSuspicions::new(Locked::new(Group::of(3))));
     let system = System::new((0..3).map(process).collect(), Plan::PerNode(asks), monitor)
         .links(Links::from(Order::Fifo).within(Duration::from_millis(1)))
         .faults(Faults::NONE.losses(1));

@@ -12,7 +12,7 @@ use vorrang_experiment::names::unknown;
 use vorrang_experiment::options::SetupArgs;
 use vorrang_experiment::options::explicit_args::ExplicitArgs;
 use vorrang_experiment::survive::{
-    Cell, Conditions, MOST, MOST_IN_A_HURRY, Row, Trials, Verdict, json, strike, tries,
+    Cell, Conditions, MOST, MOST_QUICK, Row, Trials, Verdict, json, strike, tries,
 };
 use vorrang_experiment::values::whole;
 use vorrang_node::terminal::{BAD, GOOD, RESET, print, say_aside, wrapped};
@@ -120,7 +120,7 @@ impl Survive {
             reliable: self.reliable,
             on_views: self.on_views,
             every_moment: self.witness.is_some() || self.algorithms.len() == 1,
-            most: if self.quick { MOST_IN_A_HURRY } else { MOST },
+            most: if self.quick { MOST_QUICK } else { MOST },
         };
         if self.seed.checked_add(seeds - 1).is_none() {
             return Err(Failure::usage(format!(

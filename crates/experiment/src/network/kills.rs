@@ -25,18 +25,18 @@ pub(super) struct Recorded {
 
 /// What is done to a process.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Blow {
+pub(super) enum ProcessFault {
     /// It is killed.
     Kill(NodeId),
     /// It is started again.
     Restart(NodeId),
 }
 
-/// The planned blows, with times from when all are connected; and those done.
+/// The planned faults, with times from when all are connected; and those done.
 #[derive(Debug)]
 pub(super) struct Kills {
     /// The next one last.
-    to_come: Vec<(Duration, Blow)>,
+    to_come: Vec<(Duration, ProcessFault)>,
     begun: Instant,
     killed: BTreeSet<NodeId>,
     /// Those that were started again, and not asked for since.
@@ -90,14 +90,14 @@ impl Kills {
 
     /// Carries out the kills that are due.
     pub(super) async fn strike(&mut self, nodes: &mut impl Counted) -> Result<(), Failure> {
-        while let Some((_, blow)) = self.to_come.pop_if(|(at, _)| *at <= self.begun.elapsed()) {
-            match blow {
-                Blow::Kill(node) => {
+        while let Some((_, fault)) = self.to_come.pop_if(|(at, _)| *at <= self.begun.elapsed()) {
+            match fault {
+                ProcessFault::Kill(node) => {
                     nodes.kill(node).await?;
                     self.killed.insert(node);
                     self.was_killed.insert(node);
                 }
-                Blow::Restart(node) => {
+                ProcessFault::Restart(node) => {
                     nodes.restart(node).await?;
                     self.killed.remove(&node);
                     self.restarted.push(node);
@@ -148,13 +148,13 @@ pub(super) fn patience(scene: &impl Scene) -> Duration {
     least.saturating_add(waits)
 }
 
-/// The planned blows, in the order of their times.
-pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, Blow)> {
+/// The planned faults, in the order of their times.
+pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, ProcessFault)> {
     let script = scene.between().faults.iter().flat_map(|faults| &faults.script);
-    let blow = |(at_ns, fault): &(u64, Fault)| {
-        let blow = match fault {
-            Fault::Crash(node) => Blow::Kill(*node),
-            Fault::Restart(node) => Blow::Restart(*node),
+    let fault = |(at_ns, fault): &(u64, Fault)| {
+        let fault = match fault {
+            Fault::Crash(node) => ProcessFault::Kill(*node),
+            Fault::Restart(node) => ProcessFault::Restart(*node),
             Fault::Pause(_)
             | Fault::Resume(_)
             | Fault::Partition(_)
@@ -164,16 +164,16 @@ pub(super) fn planned(scene: &impl Scene) -> Vec<(Duration, Blow)> {
             | Fault::Slow(_)
             | Fault::Recover(_) => return None,
         };
-        Some((Duration::from_nanos(*at_ns), blow))
+        Some((Duration::from_nanos(*at_ns), fault))
     };
-    let mut all: Vec<(Duration, Blow)> = script.filter_map(blow).collect();
+    let mut all: Vec<(Duration, ProcessFault)> = script.filter_map(fault).collect();
     all.sort_unstable();
     all
 }
 
 /// Whether processes are started again.
 pub(super) fn restarts(scene: &impl Scene) -> bool {
-    planned(scene).iter().any(|(_, blow)| matches!(blow, Blow::Restart(_)))
+    planned(scene).iter().any(|(_, fault)| matches!(fault, ProcessFault::Restart(_)))
 }
 
 /// Refuses to start a process again whose algorithm is not safe without its memory.

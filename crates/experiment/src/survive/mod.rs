@@ -39,7 +39,7 @@ pub use json::json;
 /// In one run, a fault strikes at most so many places of a kind.
 pub const MOST: usize = 1000;
 /// The same in a hurry.
-pub const MOST_IN_A_HURRY: usize = 20;
+pub const MOST_QUICK: usize = 20;
 
 /// Under which circumstances.
 #[derive(Clone, Debug)]

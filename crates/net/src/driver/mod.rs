@@ -477,7 +477,7 @@ impl<W: Network> Driver<W> {
         }
     }
 
-    /// The place of the clock's bell.
+    /// The place of the clock's waker.
     const fn clock(&self) -> usize {
         self.ready_links.last()
     }

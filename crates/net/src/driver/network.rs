@@ -23,7 +23,7 @@ pub(crate) trait Network: Outbound + Sized + Send + 'static {
     fn open(driver: &mut Driver<Self>);
     /// Handles what was done for it outside of the task.
     fn poll_arrivals(driver: &mut Driver<Self>, cx: &mut Context<'_>);
-    /// A bell has rung: something can be read there, or written.
+    /// A link was woken: something can be read there, or written.
     fn on_bell(driver: &mut Driver<Self>, place: usize);
     /// The machine has begun: it can be given what came before.
     fn on_begun(driver: &mut Driver<Self>);

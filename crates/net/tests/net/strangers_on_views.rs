@@ -7,7 +7,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use vorrang_algorithms::group::founding::Founding;
-use vorrang_algorithms::group::locks::message::{Message, Word};
+use vorrang_algorithms::group::locks::message::{Message, ViewMessage};
 use vorrang_algorithms::group::locks::{NodeFactory, OnViews, without_memory};
 use vorrang_algorithms::group::message::{Install, Message as OfViews, Progress, Status};
 use vorrang_algorithms::group::{Member, View};
@@ -157,7 +157,7 @@ async fn the_clock_of_a_stranger_is_not_believed() {
     let view = nodes[0].view().await;
     let mut stranger = Stranger::new(7, &peers, ahead(0)).await;
     for view in [view, view + 1, MAX_INTEGER] {
-        let said = Message::Within { view, clock: MAX_INTEGER, word: Word::Left };
+        let said = Message::Within { view, clock: MAX_INTEGER, word: ViewMessage::Left };
         stranger.tell(&nodes[0], said).await;
     }
     for at in [1, 0, 2, 1, 0] {
@@ -172,12 +172,13 @@ async fn of_what_a_stranger_says_of_later_views_little_is_kept() {
     let view = nodes[0].view().await;
     let mut stranger = Stranger::new(7, &peers, ahead(0)).await;
     for number in 0..3000 {
-        let within = Message::Within { view: view + 1000, clock: 0, word: Word::HaveYouLeft };
+        let within =
+            Message::Within { view: view + 1000, clock: 0, word: ViewMessage::HaveYouLeft };
         stranger.say(within).await;
         let data = OfViews::Flush { view: view + 1000 + number };
         stranger.say(Message::Views(data)).await;
     }
-    let within = Message::Within { view: view + 1000, clock: 0, word: Word::HaveYouLeft };
+    let within = Message::Within { view: view + 1000, clock: 0, word: ViewMessage::HaveYouLeft };
     stranger.tell(&nodes[0], within).await;
     let state = nodes[0].node.status().await.unwrap().machine.to_string();
     let kept = |word: &str| state.matches(word).count();

@@ -10,7 +10,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep, sleep};
 
 use crate::holds::{Asker, Hold, Owner};
-use crate::metrics::{Cut, Door, Metrics};
+use crate::metrics::{Cut, Metrics, Via};
 
 /// How long a client may leave unread what is sent to it.
 const READS_WITHIN: Duration = Duration::from_secs(5);
@@ -21,26 +21,21 @@ pub(super) struct Client {
     pub(super) owner: Owner,
     /// Its process, on the Unix socket.
     pub(super) process: Option<u32>,
-    pub(super) door: Door,
+    pub(super) via: Via,
     metrics: Arc<Metrics>,
     /// The hold of which it is told over this connection.
     hold: Mutex<Weak<Hold>>,
 }
 
 impl Client {
-    pub(super) fn new(
-        owner: Owner,
-        process: Option<u32>,
-        door: Door,
-        metrics: Arc<Metrics>,
-    ) -> Self {
-        metrics.opened(door);
-        Self { owner, process, door, metrics, hold: Mutex::default() }
+    pub(super) fn new(owner: Owner, process: Option<u32>, via: Via, metrics: Arc<Metrics>) -> Self {
+        metrics.opened(via);
+        Self { owner, process, via, metrics, hold: Mutex::default() }
     }
 
     /// Whether it is on this machine, at the Unix socket.
     pub(super) fn is_local(&self) -> bool {
-        self.door == Door::Unix
+        self.via == Via::Unix
     }
 
     pub(super) fn asker(&self) -> Asker {
@@ -61,7 +56,7 @@ impl Client {
 
 impl Drop for Client {
     fn drop(&mut self) {
-        self.metrics.closed(self.door);
+        self.metrics.closed(self.via);
     }
 }
 
@@ -156,7 +151,7 @@ mod tests {
     async fn who_reads_nothing_is_cut_off_and_who_reads_slowly_is_not() {
         let metrics = Arc::new(Metrics::default());
         let client =
-            || Arc::new(Client::new(Owner::User(1), None, Door::Unix, Arc::clone(&metrics)));
+            || Arc::new(Client::new(Owner::User(1), None, Via::Unix, Arc::clone(&metrics)));
         let (ours, mut theirs) = duplex(4);
         let mut watched = Watched::new(ours, client());
         let reader = tokio::spawn(async move {

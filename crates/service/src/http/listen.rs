@@ -16,7 +16,7 @@ use vorrang_lock::tls::Role;
 use super::connection::{Client, Watched};
 use super::{Service, respond};
 use crate::holds::Owner;
-use crate::metrics::{Cut, Door};
+use crate::metrics::{Cut, Via};
 
 /// How many headers a request has at most.
 const MOST_HEADERS: usize = 64;
@@ -71,7 +71,7 @@ fn of_this_machine(stream: &UnixStream, service: &Service) -> io::Result<Client>
     let peer = stream.peer_cred()?;
     let process = peer.pid().and_then(|it| u32::try_from(it).ok());
     let owner = Owner::User(peer.uid());
-    Ok(Client::new(owner, process, Door::Unix, Arc::clone(&service.metrics)))
+    Ok(Client::new(owner, process, Via::Unix, Arc::clone(&service.metrics)))
 }
 
 /// Serves the clients at a port: with keys those who have a certificate, without those of this
@@ -102,7 +102,7 @@ pub(crate) async fn serve_tcp(listener: TcpListener, service: Arc<Service>, hold
 async fn of_another(stream: TcpStream, service: Arc<Service>) -> io::Result<()> {
     socket2::SockRef::from(&stream).set_send_buffer_size(UNREAD)?;
     stream.set_nodelay(true)?;
-    let client = |owner| Client::new(owner, None, Door::Tcp, Arc::clone(&service.metrics));
+    let client = |owner| Client::new(owner, None, Via::Tcp, Arc::clone(&service.metrics));
     let Some(keys) = service.others.keys() else {
         let client = client(Owner::Loopback);
         serve(stream, client, service).await;

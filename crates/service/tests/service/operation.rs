@@ -27,7 +27,7 @@ fn metrics_say_how_it_is() {
     let left = daemon.metric("vorrang_lease_left_seconds");
     assert!(left.is_some_and(|it| it <= 1.0), "{left:?}");
     assert_eq!(daemon.metric("vorrang_wait_seconds_count"), Some(1.0));
-    assert!(daemon.metric("vorrang_connections{door=\"unix\"}").is_some_and(|it| it >= 2.0));
+    assert!(daemon.metric("vorrang_connections{listener=\"unix\"}").is_some_and(|it| it >= 2.0));
 }
 
 #[test]

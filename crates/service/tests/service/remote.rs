@@ -108,6 +108,6 @@ fn a_page_of_somebody_else_may_not_ask() {
     assert_eq!(with(&mut client, "https://example.org"), 403);
     assert_eq!(with(&mut client, &format!("http://{port}")), 200);
     wait_for("connections are counted", || {
-        daemon.metric("vorrang_connections{door=\"tcp\"}").filter(|it| *it >= 1.0)
+        daemon.metric("vorrang_connections{listener=\"tcp\"}").filter(|it| *it >= 1.0)
     });
 }

@@ -27,7 +27,8 @@ use vorrang_testkit::seeds;
 use self::users::{ACQUIRE, MS, Resource, Script, Users};
 
 type Node = Locks<RicartAgrawala>;
-type Letter = Message<<ViewLayer as Protocol>::Message, <RicartAgrawala as Protocol>::Message>;
+type NamedMessage =
+    Message<<ViewLayer as Protocol>::Message, <RicartAgrawala as Protocol>::Message>;
 type Alarm = Timer<<RicartAgrawala as Protocol>::Timer>;
 
 /// Three numbers, and a second process, the last, under number 2.
@@ -40,7 +41,7 @@ const LEASE: u64 = 100;
 /// incarnation.
 fn run<L, W>(around: fn(Node) -> L, script: Vec<(u64, Fault)>, asks: W) -> Report<Resource>
 where
-    L: Protocol<Command = Input<Command>, Notice = Notice, Message = Letter, Timer = Alarm>,
+    L: Protocol<Command = Input<Command>, Notice = Notice, Message = NamedMessage, Timer = Alarm>,
     W: Workload<Command, Notice, Meter = Resource>,
 {
     // It takes longer to be suspected than to be replaced.
@@ -171,7 +172,7 @@ impl Workload<Command, Notice> for WithSecond {
 /// one of the others may crash as well. (Whether anybody enters in the end is another matter.)
 fn drawn<L>(around: fn(Node) -> L, seed: u64) -> Report<Resource>
 where
-    L: Protocol<Command = Input<Command>, Notice = Notice, Message = Letter, Timer = Alarm>,
+    L: Protocol<Command = Input<Command>, Notice = Notice, Message = NamedMessage, Timer = Alarm>,
 {
     let mut random = Random::new(seed);
     let cut_ms = 150 + random.below(100);

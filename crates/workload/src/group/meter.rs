@@ -21,7 +21,7 @@ pub struct Tally {
     by_lowest: u64,
     delivered: u64,
     latency: Times,
-    seats: Vec<Seat>,
+    participants: Vec<Participant>,
     /// How many views there were, and the newest.
     views: u64,
     newest: Option<View>,
@@ -34,7 +34,7 @@ pub struct Tally {
 }
 
 #[derive(Clone, Debug, Default)]
-struct Seat {
+struct Participant {
     view: Option<u64>,
     blocked_ns: Option<u64>,
     /// It has said that it wants to leave.
@@ -60,7 +60,7 @@ impl Tally {
             by_lowest: 0,
             delivered: 0,
             latency: Times::default(),
-            seats: vec![Seat::default(); nodes as usize],
+            participants: vec![Participant::default(); nodes as usize],
             views: 0,
             newest: None,
             changes: BTreeMap::new(),
@@ -100,7 +100,8 @@ impl Tally {
     }
     /// How many nodes are blocked in the end.
     pub fn still_blocked(&self) -> u64 {
-        self.seats.iter().filter(|seat| seat.blocked_ns.is_some()).count() as u64
+        self.participants.iter().filter(|participant| participant.blocked_ns.is_some()).count()
+            as u64
     }
     /// How often a node was out of the group that did not want to leave.
     pub const fn outs(&self) -> u64 {
@@ -147,11 +148,11 @@ impl Tally {
             }
         }
         self.unblock(at_ns, at);
-        self.seats[at.index()].view = Some(view.id);
+        self.participants[at.index()].view = Some(view.id);
     }
 
     fn unblock(&mut self, at_ns: u64, at: NodeId) {
-        if let Some(since_ns) = self.seats[at.index()].blocked_ns.take() {
+        if let Some(since_ns) = self.participants[at.index()].blocked_ns.take() {
             self.blocked.add(at_ns.saturating_sub(since_ns));
         }
     }
@@ -176,8 +177,8 @@ impl Meter<Input<Command>, Notice> for Tally {
                 self.multicasts += 1;
                 self.by_lowest += u64::from(at == NodeId(0));
             }
-            Input::Ask(Command::Join) => self.seats[at.index()].is_leaving = false,
-            Input::Ask(Command::Leave) => self.seats[at.index()].is_leaving = true,
+            Input::Ask(Command::Join) => self.participants[at.index()].is_leaving = false,
+            Input::Ask(Command::Leave) => self.participants[at.index()].is_leaving = true,
             Input::Suspect(_) | Input::Trust(_) | Input::Beat => {}
         }
     }
@@ -196,17 +197,17 @@ impl Meter<Input<Command>, Notice> for Tally {
                 }
             }
             Notice::Blocked => {
-                let seat = &mut self.seats[at.index()];
-                seat.blocked_ns = Some(at_ns);
-                if let Some(view) = seat.view {
+                let participant = &mut self.participants[at.index()];
+                participant.blocked_ns = Some(at_ns);
+                if let Some(view) = participant.view {
                     self.changes.entry(view).or_insert((at_ns, None));
                 }
             }
             Notice::Out => {
                 self.unblock(at_ns, at);
-                let seat = &mut self.seats[at.index()];
-                self.outs += u64::from(seat.view.is_some() && !seat.is_leaving);
-                seat.view = None;
+                let participant = &mut self.participants[at.index()];
+                self.outs += u64::from(participant.view.is_some() && !participant.is_leaving);
+                participant.view = None;
             }
         }
     }
@@ -218,7 +219,7 @@ impl Meter<Input<Command>, Notice> for Tally {
     }
     fn on_crash(&mut self, at_ns: u64, at: NodeId) {
         self.unblock(at_ns, at);
-        let view = self.seats[at.index()].view.take();
+        let view = self.participants[at.index()].view.take();
         let newest = self.newest.as_ref().filter(|newest| view == Some(newest.id));
         if let Some(incarnation) = newest.and_then(|newest| newest.incarnation_of(at)) {
             let who = Member { node: at, incarnation };

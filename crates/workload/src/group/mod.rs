@@ -4,11 +4,11 @@ mod meter;
 mod workload;
 
 use vorrang_algorithms::group::GroupCommunication;
-use vorrang_algorithms::group::spec::Fed;
+use vorrang_algorithms::group::spec::WithSuspicions;
 
 use crate::simulated;
 
 pub use meter::Tally;
 pub use workload::{GroupWorkload, Move, RunLength};
 
-simulated!(GroupCommunication, Fed, GroupWorkload, Fed);
+simulated!(GroupCommunication, WithSuspicions, GroupWorkload, WithSuspicions);

@@ -295,13 +295,13 @@ impl Workload<Input<Command>, Notice> for GroupWorkload {
 /// Where everyone stands, as the applications know it.
 #[derive(Clone, Debug)]
 struct Standing {
-    seats: Vec<Seat>,
+    participants: Vec<Participant>,
     /// The number of the newest view, its members, and how much was multicast in it.
     newest: (u64, Vec<NodeId>, u64),
 }
 
 #[derive(Clone, Debug)]
-struct Seat {
+struct Participant {
     is_up: bool,
     wants: bool,
     /// The view that it is in, if it is in one.
@@ -315,7 +315,7 @@ struct Seat {
 
 impl Standing {
     fn new(nodes: u32, founders: u32) -> Self {
-        let seat = |id| Seat {
+        let participant = |id| Participant {
             is_up: true,
             wants: id < founders,
             view: None,
@@ -323,71 +323,75 @@ impl Standing {
             delivered: 0,
             queued: 0,
         };
-        Self { seats: (0..nodes).map(seat).collect(), newest: (0, Vec::new(), 0) }
+        Self { participants: (0..nodes).map(participant).collect(), newest: (0, Vec::new(), 0) }
     }
 
     fn wants(&self, at: NodeId) -> bool {
-        self.seats[at.index()].wants
+        self.participants[at.index()].wants
     }
     fn is_up(&self, at: NodeId) -> bool {
-        self.seats[at.index()].is_up
+        self.participants[at.index()].is_up
     }
     /// It wanted to leave, and has not yet.
     fn is_still_in(&self, at: NodeId) -> bool {
-        let seat = &self.seats[at.index()];
-        seat.view.is_some() && !seat.wants
+        let participant = &self.participants[at.index()];
+        participant.view.is_some() && !participant.wants
     }
 
     fn on_command(&mut self, at: NodeId, command: &Command) {
-        let seat = &mut self.seats[at.index()];
+        let participant = &mut self.participants[at.index()];
         match command {
-            Command::Join => seat.wants = true,
+            Command::Join => participant.wants = true,
             Command::Leave => {
-                seat.wants = false;
-                seat.queued = 0;
+                participant.wants = false;
+                participant.queued = 0;
             }
-            Command::Multicast(_) if seat.view.is_some() && !seat.is_blocked => {
-                self.newest.2 += u64::from(seat.view == Some(self.newest.0));
+            Command::Multicast(_) if participant.view.is_some() && !participant.is_blocked => {
+                self.newest.2 += u64::from(participant.view == Some(self.newest.0));
             }
-            Command::Multicast(_) => seat.queued += 1,
+            Command::Multicast(_) => participant.queued += 1,
         }
     }
 
     fn on_notice(&mut self, at: NodeId, notice: &Notice) {
-        let seat = &mut self.seats[at.index()];
+        let participant = &mut self.participants[at.index()];
         match notice {
             Notice::View { view, .. } => {
                 if view.id > self.newest.0 {
                     self.newest = (view.id, view.nodes().collect(), 0);
                 }
                 if view.id == self.newest.0 {
-                    self.newest.2 += std::mem::take(&mut seat.queued);
+                    self.newest.2 += std::mem::take(&mut participant.queued);
                 }
-                (seat.view, seat.is_blocked, seat.delivered) = (Some(view.id), false, 0);
+                (participant.view, participant.is_blocked, participant.delivered) =
+                    (Some(view.id), false, 0);
             }
-            Notice::Delivered { .. } => seat.delivered += 1,
-            Notice::Blocked => seat.is_blocked = true,
-            Notice::Out => seat.view = None,
+            Notice::Delivered { .. } => participant.delivered += 1,
+            Notice::Blocked => participant.is_blocked = true,
+            Notice::Out => participant.view = None,
         }
     }
 
     fn on_crash(&mut self, at: NodeId) {
-        let seat = &mut self.seats[at.index()];
-        (seat.is_up, seat.view, seat.queued) = (false, None, 0);
+        let participant = &mut self.participants[at.index()];
+        (participant.is_up, participant.view, participant.queued) = (false, None, 0);
     }
     fn on_restart(&mut self, at: NodeId) {
-        self.seats[at.index()].is_up = true;
+        self.participants[at.index()].is_up = true;
     }
 
     /// Whether all who are up and want in are in one view, with all of its messages.
     fn is_settled(&self) -> bool {
         let (id, members, sent) = &self.newest;
         let mut inside = 0;
-        let are_settled = self.seats.iter().filter(|seat| seat.is_up).all(|seat| {
-            let is_there = seat.view == Some(*id) && !seat.is_blocked && seat.delivered == *sent;
-            inside += usize::from(is_there && seat.wants);
-            if seat.wants { is_there } else { seat.view.is_none() }
-        });
+        let are_settled =
+            self.participants.iter().filter(|participant| participant.is_up).all(|participant| {
+                let is_there = participant.view == Some(*id)
+                    && !participant.is_blocked
+                    && participant.delivered == *sent;
+                inside += usize::from(is_there && participant.wants);
+                if participant.wants { is_there } else { participant.view.is_none() }
+            });
         are_settled && inside > 0 && inside == members.len()
     }
 }

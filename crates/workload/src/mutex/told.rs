@@ -2,7 +2,7 @@
 //! could say.
 
 use vorrang_algorithms::group::input::Input;
-use vorrang_algorithms::group::locks::spec::Fed;
+use vorrang_algorithms::group::locks::spec::WithSuspicions;
 use vorrang_algorithms::mutex::{Command, Mutex, Notice};
 use vorrang_algorithms::problem::Problem;
 
@@ -23,4 +23,4 @@ impl Problem for ToldLocks {
     type Demonstration = <Mutex as Problem>::Demonstration;
 }
 
-explored!(ToldLocks, Fed);
+explored!(ToldLocks, WithSuspicions);

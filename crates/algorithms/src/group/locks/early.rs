@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{NodeId, StateValue};
 
-use super::message::Word;
+use super::message::ViewMessage;
 use crate::group::view::View;
 
 /// Of how many views of one node something is kept. Over links that keep the order it is in one
@@ -31,13 +31,13 @@ pub(super) struct Early<M> {
 pub(super) struct Said<M> {
     pub(super) from: NodeId,
     pub(super) clock: u64,
-    pub(super) word: Word<M>,
+    pub(super) word: ViewMessage<M>,
 }
 
 /// The words of one node, by view.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct Kept<M> {
-    words: BTreeMap<u64, Vec<(u64, Word<M>)>>,
+    words: BTreeMap<u64, Vec<(u64, ViewMessage<M>)>>,
     /// Whether there were more.
     has_lost: bool,
 }
@@ -101,7 +101,7 @@ mod tests {
     use crate::group::view::Member;
 
     fn said(from: u32, clock: u64) -> Said<&'static str> {
-        Said { from: NodeId(from), clock, word: Word::Lock("x") }
+        Said { from: NodeId(from), clock, word: ViewMessage::Lock("x") }
     }
 
     fn view(id: u64, members: &[u32]) -> View {

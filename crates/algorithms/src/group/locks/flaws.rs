@@ -2,8 +2,8 @@
 
 use vorrang_protocol::{Effects, NodeId, Protocol, Refused};
 
+use super::instance::Application;
 use super::message::Message;
-use super::seat::Application;
 use super::{Exclusive, Locks};
 use crate::flaw::Mistake;
 use crate::group::input::Input;
@@ -36,13 +36,13 @@ pub struct EntersFrozen;
 
 impl EntersFrozen {
     fn act<P: Exclusive, T>(node: &mut Locks<P>, act: impl FnOnce(&mut Locks<P>) -> T) -> T {
-        let (before, current) = (node.inner.seat.clone(), node.current);
+        let (before, current) = (node.inner.instance.clone(), node.current);
         let done = act(node);
-        let (me, goes_on) = (node.me, node.inner.seat.application == before.application);
+        let (me, goes_on) = (node.me, node.inner.instance.application == before.application);
         let was_inside = goes_on && matches!(before.application, Application::Inside(_));
-        match &mut node.inner.seat.work {
+        match &mut node.inner.instance.work {
             None if goes_on && current.is_some_and(|it| it.view == node.views.view().id) => {
-                node.inner.seat.work = before.work;
+                node.inner.instance.work = before.work;
                 node.current = current;
             }
             // It knows that it was inside, though no other member does.
@@ -91,11 +91,11 @@ impl<P: Exclusive> Mistake<Locks<P>> for HolderForgotten {
         fx: &mut impl Effects<Locks<P>>,
     ) {
         node.on_message(from, message, fx);
-        if !matches!(node.inner.seat.application, Application::Inside(_))
-            && let Some(work) = node.inner.seat.work.as_mut().filter(|it| !it.inside.is_empty())
+        if !matches!(node.inner.instance.application, Application::Inside(_))
+            && let Some(work) = node.inner.instance.work.as_mut().filter(|it| !it.inside.is_empty())
         {
             work.inside.clear();
-            node.within(fx, |inner, hands| inner.seat.ask(hands));
+            node.within(fx, |inner, effects| inner.instance.ask(effects));
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use vorrang_protocol::NodeId;
 
-use super::seat::Seat;
+use super::instance::Instance;
 use super::{Exclusive, Lease, Locks, NodeFactory, OnViews, OneLock, ViewLayer};
 use crate::group::detecting::Detecting;
 use crate::group::founding::Founding;
@@ -59,6 +59,6 @@ fn joining<P: Exclusive>(
     anew: NodeFactory<P>,
     lease: Option<Lease>,
 ) -> OnViews<P> {
-    let locks = Locks::over(me, views, OneLock { anew, seat: Seat::new() });
+    let locks = Locks::over(me, views, OneLock { anew, instance: Instance::new() });
     Detecting::new(me, setup, locks.with_lease(lease))
 }

@@ -21,14 +21,14 @@ pub enum Message<V, M> {
         /// The sender's clock.
         clock: u64,
         /// The message.
-        word: Word<M>,
+        word: ViewMessage<M>,
     },
 }
 
 /// The messages within a view.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Word<M> {
+pub enum ViewMessage<M> {
     /// I was inside when the view began, and have left.
     Left,
     /// Have you?
@@ -41,7 +41,7 @@ pub enum Word<M> {
     Lock(M),
 }
 
-impl<M> Word<M> {
+impl<M> ViewMessage<M> {
     /// Its place among the layer's own, or what it says of the algorithm.
     const fn own(&self) -> Result<usize, &M> {
         match self {
@@ -125,7 +125,7 @@ where
     }
 }
 
-impl<M: fmt::Display> fmt::Display for Word<M> {
+impl<M: fmt::Display> fmt::Display for ViewMessage<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.own() {
             Ok(place) => f.write_str(OWN[place]),

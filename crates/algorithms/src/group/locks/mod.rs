@@ -66,9 +66,9 @@ mod early;
 pub mod flaws;
 mod forgetful;
 pub mod in_views;
+pub(in crate::group) mod instance;
 pub mod message;
 pub mod rebuild;
-pub(in crate::group) mod seat;
 pub mod spec;
 mod values;
 
@@ -79,11 +79,11 @@ use vorrang_protocol::{
 };
 
 pub use self::forgetful::{with_memory, without_memory};
-pub use self::in_views::effects::{Hands, SeatEffects};
+pub use self::in_views::effects::{InnerEffects, InstanceEffects};
 pub use self::in_views::lease::Lease;
 use self::in_views::{Ended, InViews, Inner, OfMember, ViewLayerOf};
-use self::message::Word;
-use self::seat::{Application, Seat, Stance};
+use self::instance::{Application, Instance, Stance};
+use self::message::ViewMessage;
 pub use self::values::{ApplicationState, NodeFactory};
 use super::detecting::Detecting;
 use super::message::Install;
@@ -123,7 +123,7 @@ pub type Locks<P> = InViews<OneLock<P>>;
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct OneLock<P> {
     anew: NodeFactory<P>,
-    seat: Seat<P>,
+    instance: Instance<P>,
 }
 
 /// An algorithm for mutual exclusion.
@@ -139,7 +139,7 @@ impl<P: Exclusive> Locks<P> {
     /// As [`Views::new`].
     pub fn new(me: NodeId, universe: Group, founders: &[NodeId], anew: NodeFactory<P>) -> Self {
         let views = Views::new(me, universe, founders);
-        Self::over(me, views, OneLock { anew, seat: Seat::new() })
+        Self::over(me, views, OneLock { anew, instance: Instance::new() })
     }
 }
 
@@ -153,20 +153,20 @@ impl<P: Exclusive> Inner for OneLock<P> {
     fn on_command<E: Effects<Locks<P>>>(
         &mut self,
         command: Command,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) -> Result<(), Refused> {
-        match (command, self.seat.application) {
+        match (command, self.instance.application) {
             (Command::Acquire(claim), Application::Outside | Application::Evicted) => {
                 // A claim that the algorithm does not grant is refused by any of its nodes.
                 let mut any = self.anew.node(NodeId(0), Group::of(1));
                 any.on_command(command, &mut Outbox::default())?;
-                self.seat.acquire(claim, hands);
+                self.instance.acquire(claim, effects);
             }
             (Command::Release, Application::Inside(_)) => {
-                self.seat.leave(Application::Outside, hands);
+                self.instance.leave(Application::Outside, effects);
             }
             (Command::Release, Application::Evicted) => {
-                self.seat.application = Application::Outside;
+                self.instance.application = Application::Outside;
             }
             (Command::Acquire(_), Application::Waits { .. }) => return Err(ALREADY_WAITING),
             (Command::Acquire(_), Application::Inside(_)) => return Err(ALREADY_INSIDE),
@@ -178,54 +178,58 @@ impl<P: Exclusive> Inner for OneLock<P> {
     }
 
     fn stop(&mut self, OfMember { is_early, clock }: OfMember) -> ApplicationState {
-        self.seat.stop();
-        let Stance { waits_since, is_inside, claim } = self.seat.stance();
+        self.instance.stop();
+        let Stance { waits_since, is_inside, claim } = self.instance.stance();
         ApplicationState { waits_since, is_inside, claim, is_early, clock }
     }
 
     fn begin<E: Effects<Locks<P>>>(
         &mut self,
         install: &Install<Never, ApplicationState>,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
         let standing = |node: NodeId| {
             let info = install.infos.iter().find(|it| it.of == node)?;
             let ApplicationState { waits_since, is_inside, claim, .. } = info.info;
             Some(Stance { waits_since, is_inside, claim })
         };
-        self.seat.begin(&self.anew, install.view.nodes().collect(), standing, hands);
+        self.instance.begin(&self.anew, install.view.nodes().collect(), standing, effects);
     }
 
     fn on_word<E: Effects<Locks<P>>>(
         &mut self,
         from: NodeId,
-        word: Word<P::Message>,
-        hands: &mut Hands<'_, Self, E>,
+        word: ViewMessage<P::Message>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
-        self.seat.on_word(from, word, hands);
+        self.instance.on_word(from, word, effects);
     }
 
-    fn on_timer<E: Effects<Locks<P>>>(&mut self, timer: P::Timer, hands: &mut Hands<'_, Self, E>) {
-        self.seat.on_work(hands, |node, among| node.on_timer(timer, among));
+    fn on_timer<E: Effects<Locks<P>>>(
+        &mut self,
+        timer: P::Timer,
+        effects: &mut InnerEffects<'_, Self, E>,
+    ) {
+        self.instance.on_work(effects, |node, among| node.on_timer(timer, among));
     }
 
-    fn enter<E: Effects<Locks<P>>>(&mut self, hands: &mut Hands<'_, Self, E>) {
-        self.seat.enter(hands);
+    fn enter<E: Effects<Locks<P>>>(&mut self, effects: &mut InnerEffects<'_, Self, E>) {
+        self.instance.enter(effects);
     }
 
-    fn lose<E: Effects<Locks<P>>>(&mut self, _: Ended, hands: &mut Hands<'_, Self, E>) {
-        if matches!(self.seat.application, Application::Inside(_)) {
-            hands.notify(Notice::Evicted);
-            self.seat.leave(Application::Evicted, hands);
+    fn lose<E: Effects<Locks<P>>>(&mut self, _: Ended, effects: &mut InnerEffects<'_, Self, E>) {
+        if matches!(self.instance.application, Application::Inside(_)) {
+            effects.notify(Notice::Evicted);
+            self.instance.leave(Application::Evicted, effects);
         }
     }
 
-    fn beat<E: Effects<Locks<P>>>(&mut self, hands: &mut Hands<'_, Self, E>) {
-        self.seat.beat(hands);
+    fn beat<E: Effects<Locks<P>>>(&mut self, effects: &mut InnerEffects<'_, Self, E>) {
+        self.instance.beat(effects);
     }
 
     fn needs_lease(&self) -> bool {
-        self.seat.needs_lease()
+        self.instance.needs_lease()
     }
 
     fn of_view(number: u64, members: u32) -> Notice {
@@ -233,36 +237,36 @@ impl<P: Exclusive> Inner for OneLock<P> {
     }
 
     fn state(&self) -> NodeState {
-        self.seat.shown()
+        self.instance.shown()
     }
 }
 
-impl<P: Exclusive, E: Effects<Locks<P>>> SeatEffects<P> for Hands<'_, OneLock<P>, E> {
+impl<P: Exclusive, E: Effects<Locks<P>>> InstanceEffects<P> for InnerEffects<'_, OneLock<P>, E> {
     fn me(&self) -> NodeId {
-        Hands::me(self)
+        InnerEffects::me(self)
     }
     fn now(&self) -> u64 {
-        Hands::now(self)
+        InnerEffects::now(self)
     }
     fn token(&mut self) -> Option<FencingToken> {
-        Hands::token(self)
+        InnerEffects::token(self)
     }
-    fn say(&mut self, to: NodeId, word: Word<P::Message>) {
-        Hands::say(self, to, word);
+    fn say(&mut self, to: NodeId, word: ViewMessage<P::Message>) {
+        InnerEffects::say(self, to, word);
     }
-    fn say_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, word: Word<P::Message>) {
-        Hands::say_to_each(self, to, word);
+    fn say_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, word: ViewMessage<P::Message>) {
+        InnerEffects::say_to_each(self, to, word);
     }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        Hands::set_timer(self, timer, delay);
+        InnerEffects::set_timer(self, timer, delay);
     }
     fn cancel_timer(&mut self, timer: P::Timer) {
-        Hands::cancel_timer(self, timer);
+        InnerEffects::cancel_timer(self, timer);
     }
     fn entered(&mut self, token: FencingToken) {
         self.notify(Notice::EnteredAs(token));
     }
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        Hands::choose(self, bound)
+        InnerEffects::choose(self, bound)
     }
 }

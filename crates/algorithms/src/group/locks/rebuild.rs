@@ -72,14 +72,14 @@ pub(super) fn rebuild<P: Exclusive>(
         carried: 0,
     };
     for id in group.members() {
-        rehearsal.act(id, |node, hands| node.on_start(hands));
+        rehearsal.act(id, |node, effects| node.on_start(effects));
         rehearsal.carry()?;
     }
     for (is_inside, &(id, claim)) in
         roster.inside.iter().map(|it| (true, it)).chain(roster.waiting.iter().map(|it| (false, it)))
     {
         let acquire = Command::Acquire(claim);
-        rehearsal.act(id, |node, hands| node.on_command(acquire, hands)).ok()?;
+        rehearsal.act(id, |node, effects| node.on_command(acquire, effects)).ok()?;
         rehearsal.carry()?;
         if is_inside && !rehearsal.is_in[id.index()] {
             return None;
@@ -117,7 +117,7 @@ impl<P: Exclusive> RebuildRun<P> {
             if self.carried > MOST_MESSAGES || !self.is_exact {
                 return None;
             }
-            self.act(to, |node, hands| node.on_message(from, message, hands));
+            self.act(to, |node, effects| node.on_message(from, message, effects));
         }
         self.is_exact.then_some(())
     }

@@ -22,8 +22,8 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
-use crate::group::fed::{self, Suspecting};
 use crate::group::reach::Reach;
+use crate::group::with_suspicions::{self, Suspecting};
 use crate::mutex::spec::Admission;
 use crate::mutex::{Claim, Command, FencingToken, Notice};
 
@@ -201,12 +201,12 @@ impl Monitor for Locked {
 }
 
 /// The same, for machines that are fed by a failure detector.
-pub type Fed = fed::Fed<Locked>;
+pub type WithSuspicions = with_suspicions::WithSuspicions<Locked>;
 
-impl Fed {
+impl WithSuspicions {
     /// The monitor sees suspicions.
     pub fn new(locked: Locked) -> Self {
-        fed::Fed(Locked { reach: locked.reach.told(), ..locked })
+        with_suspicions::WithSuspicions(Locked { reach: locked.reach.told(), ..locked })
     }
 }
 
@@ -306,7 +306,7 @@ mod tests {
         cut.on_cut(&[vec![NodeId(2)]]);
         assert!(cut.at_rest().is_err(), "two can go on");
         monitor.on_crash(NodeId(2));
-        let mut told = Fed::new(monitor.clone());
+        let mut told = WithSuspicions::new(monitor.clone());
         told.at_rest().expect("nobody knows");
         for at in [0, 1] {
             told.on_command(NodeId(at), &Input::Suspect(NodeId(2))).unwrap();

@@ -30,7 +30,7 @@ pub struct ApplicationState {
     pub clock: u64,
 }
 
-/// In the words of the [seat](super::seat) that it was; what is not so is left out.
+/// In the words of the [instance](super::instance) that it was; what is not so is left out.
 impl Shown for ApplicationState {
     fn shown(&self) -> StateValue {
         let Self { waits_since, is_inside, claim, is_early, clock } = *self;

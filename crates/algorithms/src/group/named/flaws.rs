@@ -11,7 +11,7 @@ use crate::group::input::Input;
 use crate::group::locks::Exclusive;
 
 /// The messages of a member.
-type Letters<P> = <NamedLocks<P> as Protocol>::Message;
+type Messages<P> = <NamedLocks<P> as Protocol>::Message;
 
 /// A member forgets a name as soon as it is idle here, though others may use it and what they say
 /// is under way.
@@ -40,7 +40,7 @@ impl<P: Exclusive> Mistake<NamedLocks<P>> for IdleForgotten {
         self,
         node: &mut NamedLocks<P>,
         from: NodeId,
-        message: Letters<P>,
+        message: Messages<P>,
         fx: &mut impl Effects<NamedLocks<P>>,
     ) {
         node.on_message(from, message, fx);
@@ -63,7 +63,7 @@ impl<P: Exclusive> Mistake<NamedLocks<P>> for TokenHandedOn {
         let hands_on = match &command {
             Input::Ask(Command::Release { key, .. } | Command::Withdraw { key, .. }) => {
                 match node.inner.entries.get(key).map(|it| &it.place) {
-                    Some(Place::Lock(desk)) => desk.has_next(most),
+                    Some(Place::Lock(clients)) => clients.has_next(most),
                     Some(Place::Semaphore(_)) | None => false,
                 }
             }
@@ -90,8 +90,8 @@ impl<P: Exclusive> Mistake<NamedLocks<P>> for BatchUnbounded {
         fx: &mut impl Effects<NamedLocks<P>>,
     ) -> Result<(), Refused> {
         for entry in node.inner.entries.values_mut() {
-            if let Place::Lock(desk) = &mut entry.place {
-                desk.served = desk.served.min(1);
+            if let Place::Lock(clients) = &mut entry.place {
+                clients.served = clients.served.min(1);
             }
         }
         node.on_command(command, fx)
@@ -134,7 +134,7 @@ impl<P: Exclusive> Mistake<NamedLocks<P>> for RestartSkipsWait {
         self,
         node: &mut NamedLocks<P>,
         from: NodeId,
-        message: Letters<P>,
+        message: Messages<P>,
         fx: &mut impl Effects<NamedLocks<P>>,
     ) {
         let before = node.view();

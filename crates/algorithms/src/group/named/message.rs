@@ -8,14 +8,14 @@ use super::command::Lead;
 use super::name::Key;
 use super::permit;
 use super::report::Chunk;
-use crate::group::locks::message::Word;
+use crate::group::locks::message::ViewMessage;
 use crate::layer::kinds::{MOST_KINDS, with};
 use crate::mutex::FencingToken;
 
 /// The messages between members; `M` are those of the algorithm.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Letter<M> {
+pub enum NamedMessage<M> {
     /// About a name.
     About {
         /// The sender's number of it, in this view.
@@ -40,7 +40,7 @@ pub enum Letter<M> {
 #[serde(rename_all = "snake_case")]
 pub enum Said<M> {
     /// Of a lock, or an election.
-    Lock(Word<M>),
+    Lock(ViewMessage<M>),
     /// Of a semaphore.
     Permit(permit::Message),
     /// Of who leads, since this token.
@@ -61,7 +61,7 @@ const OWN: [&str; 11] = [
     "FREE_PERMIT",
 ];
 
-impl<M: vorrang_protocol::Message> Letter<M> {
+impl<M: vorrang_protocol::Message> NamedMessage<M> {
     const KINDS_AND_MORE: &'static [&'static str; MOST_KINDS] = &with(OWN, M::KINDS);
 
     /// Its place among the layer's own, or what it says of the algorithm.
@@ -72,10 +72,14 @@ impl<M: vorrang_protocol::Message> Letter<M> {
             Self::SendNames(_) => Ok(2),
             Self::Names(_) => Ok(3),
             Self::About { said, .. } => match said {
-                Said::Lock(Word::Lock(message)) => Err(message),
-                Said::Lock(Word::Left) => Ok(4),
+                Said::Lock(ViewMessage::Lock(message)) => Err(message),
+                Said::Lock(ViewMessage::Left) => Ok(4),
                 // Of members these are said elsewhere, and of names never.
-                Said::Lock(Word::HaveYouLeft | Word::AreYouThere(_) | Word::IAmThere(_)) => Ok(5),
+                Said::Lock(
+                    ViewMessage::HaveYouLeft
+                    | ViewMessage::AreYouThere(_)
+                    | ViewMessage::IAmThere(_),
+                ) => Ok(5),
                 Said::Leads(..) => Ok(6),
                 Said::Permit(message) => Ok(7 + message.kind()),
             },
@@ -83,7 +87,7 @@ impl<M: vorrang_protocol::Message> Letter<M> {
     }
 }
 
-impl<M: vorrang_protocol::Message> vorrang_protocol::Message for Letter<M> {
+impl<M: vorrang_protocol::Message> vorrang_protocol::Message for NamedMessage<M> {
     const KINDS: &'static [&'static str] =
         Self::KINDS_AND_MORE.split_at(OWN.len() + M::KINDS.len()).0;
 
@@ -102,7 +106,7 @@ impl<M: vorrang_protocol::Message> vorrang_protocol::Message for Letter<M> {
     }
 }
 
-impl<M: vorrang_protocol::Message> fmt::Display for Letter<M> {
+impl<M: vorrang_protocol::Message> fmt::Display for NamedMessage<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let kind = vorrang_protocol::Message::kind_name(self);
         match self {

@@ -5,16 +5,16 @@
 //!   clients of 0   a: 1 ──[ inside ]──┐ hand-over: a token of its own, no message
 //!                  a: 2 ──( waits )───┴─[ inside ]──┐ the batch is over: the others' turn
 //!                  a: 3 ──( waits )─────────────────┼──( waits )───────────────────────────►
-//!   member 0       one seat in the algorithm of a ──┴──TOKEN──┐
-//!   member 1       one seat in the algorithm of a ────────────▼──[ its clients ]───────────►
-//!                  one seat in the algorithm of b, which knows nothing of a
+//!   member 0       one instance in the algorithm of a ──┴──TOKEN──┐
+//!   member 1       one instance in the algorithm of a ────────────▼──[ its clients ]───────────►
+//!                  one instance in the algorithm of b, which knows nothing of a
 //! ```
 //!
 //! **What belongs to the member** is there once, whatever the number of names: the
 //! [views](super::views), the failure detector, the lease, the clock, and messages that come before
 //! their view ([`InViews`]). **What belongs to a name** is an algorithm among the members of the
-//! view, made when the name is first asked for, with a *seat* for each member, as in [one
-//! lock](super::locks), and a *desk* before it, where the member's clients wait. Nothing is created
+//! view, made when the name is first asked for, with a *instance* for each member, as in [one
+//! lock](super::locks), and a *clients* before it, where the member's clients wait. Nothing is created
 //! beforehand. [Semaphores](permit) have a machine of their own.
 //!
 //! **The rules.**
@@ -26,7 +26,7 @@
 //! 2. *Desks.* Clients are served in the order in which they came. The member asks for the claim of
 //!    the first one. When it is inside, it lets the first in, and then others, one after the other
 //!    or, if they share, together: each with a token of its own, from the same clock. It leaves
-//!    when nobody is inside who may be, and after a *batch*: so many clients, or so long. It hands
+//!    when nobody is inside who may be, and after a *batch*: so many clients, or so long. It effects
 //!    nothing over when the view has been told to end, or when less than the grace of its lease is
 //!    left.
 //!    With an algorithm that grants members no shared claim, the claim is exclusive, and the
@@ -46,7 +46,7 @@
 //! its algorithm among these members. By rule 1 each is heard under the right name, and none is
 //! left out but with the view. A member that has not begun a name keeps, or asks again for, what
 //! comes; none forgets it before the view ends (rule 3), so no message finds a machine that has
-//! forgotten what it did. Hence at most one member is inside, or only such as share. Its desk lets
+//! forgotten what it did. Hence at most one member is inside, or only such as share. Its clients lets
 //! in whoever may be inside together, since an exclusive claim covers all of the member's clients
 //! in turn, and a shared one is given to those who share. *From view to view* as with one lock: who
 //! is inside is reported, by its own member, for whoever is inside is known where it is. A name
@@ -80,13 +80,13 @@
 //! | a view change | the names in use: up to so many bytes in the decision, else chunks |
 mod command;
 pub mod flaws;
-mod gathering;
-mod letters;
 mod limits;
 pub mod message;
 mod name;
+mod on_messages;
 pub mod permit;
 pub mod report;
+mod report_transfer;
 mod shown;
 pub mod spec;
 mod table;
@@ -100,7 +100,7 @@ pub use self::command::{
     NOT_HELD, NOT_WANTED, Notice, Refusal, Want,
 };
 pub use self::limits::{Batch, Limits};
-use self::message::{Letter, Timer};
+use self::message::{NamedMessage, Timer};
 pub use self::name::{Key, Kind, LONGEST_NAME, LONGEST_VALUE, Name, UnfitText, Value};
 use self::report::Handover;
 use self::table::Place;
@@ -108,8 +108,8 @@ pub use self::table::Table;
 use super::detecting::Detecting;
 use super::founding::Founding;
 use super::locks::in_views::{Ended, InViews, Inner, OfMember, ViewLayerOf};
-use super::locks::message::Word;
-use super::locks::{Exclusive, Hands, Lease, NodeFactory};
+use super::locks::message::ViewMessage;
+use super::locks::{Exclusive, InnerEffects, Lease, NodeFactory};
 use super::message::Install;
 use super::views::{Ask, Views};
 use crate::mutex::{self, Claim};
@@ -179,16 +179,16 @@ pub fn with_memory<P: Exclusive>(
 impl<P: Exclusive> Inner for Table<P> {
     type Command = Command;
     type Notice = Notice;
-    type Message = Letter<P::Message>;
+    type Message = NamedMessage<P::Message>;
     type Timer = Timer<P::Timer>;
     type Report = Handover;
 
     fn on_command<E: Effects<NamedLocks<P>>>(
         &mut self,
         command: Command,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) -> Result<(), Refused> {
-        self.on_ask(command, hands)
+        self.on_ask(command, effects)
     }
 
     fn to_views(command: &Command) -> Option<Ask<Never, Handover>> {
@@ -213,61 +213,69 @@ impl<P: Exclusive> Inner for Table<P> {
     fn begin<E: Effects<NamedLocks<P>>>(
         &mut self,
         install: &Install<Never, Handover>,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
-        self.begin_view(install, hands);
+        self.begin_view(install, effects);
     }
 
     fn on_word<E: Effects<NamedLocks<P>>>(
         &mut self,
         from: NodeId,
-        word: Word<Letter<P::Message>>,
-        hands: &mut Hands<'_, Self, E>,
+        word: ViewMessage<NamedMessage<P::Message>>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
-        // Others are said of names, in letters.
-        if let Word::Lock(letter) = word {
-            self.on_letter(from, letter, hands);
+        // Others are about names.
+        if let ViewMessage::Lock(letter) = word {
+            self.on_letter(from, letter, effects);
         }
     }
 
     fn on_timer<E: Effects<NamedLocks<P>>>(
         &mut self,
         timer: Timer<P::Timer>,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
         let number = match timer {
-            Timer::More => return self.begin_more(hands),
+            Timer::More => return self.begin_more(effects),
             Timer::Lock(number, _) | Timer::Turn(number) => number,
         };
         let Some(key) = self.mine.get(number as usize).cloned() else { return };
-        self.act(&key, hands, |place, fx| match (place, timer) {
-            (Place::Lock(desk), Timer::Lock(_, timer)) => {
-                desk.seat.on_work(fx, |node, among| node.on_timer(timer, among));
+        self.act(&key, effects, |place, fx| match (place, timer) {
+            (Place::Lock(clients), Timer::Lock(_, timer)) => {
+                clients.instance.on_work(fx, |node, among| node.on_timer(timer, among));
             }
-            (Place::Lock(desk), Timer::Turn(_)) => desk.spend(),
+            (Place::Lock(clients), Timer::Turn(_)) => clients.spend(),
             (Place::Lock(_), Timer::More) | (Place::Semaphore(_), _) => {}
         });
     }
 
-    fn enter<E: Effects<NamedLocks<P>>>(&mut self, hands: &mut Hands<'_, Self, E>) {
-        self.enter_all(hands);
+    fn enter<E: Effects<NamedLocks<P>>>(&mut self, effects: &mut InnerEffects<'_, Self, E>) {
+        self.enter_all(effects);
     }
 
-    fn lose<E: Effects<NamedLocks<P>>>(&mut self, why: Ended, hands: &mut Hands<'_, Self, E>) {
+    fn lose<E: Effects<NamedLocks<P>>>(
+        &mut self,
+        why: Ended,
+        effects: &mut InnerEffects<'_, Self, E>,
+    ) {
         let why = match why {
             Ended::Out => Loss::Evicted,
             Ended::Removed => Loss::Removed,
             Ended::LeaseOver => Loss::LeaseOver,
         };
-        self.lose_all(why, hands);
+        self.lose_all(why, effects);
     }
 
-    fn risk<E: Effects<NamedLocks<P>>>(&mut self, is_so: bool, hands: &mut Hands<'_, Self, E>) {
-        self.warn(is_so, hands);
+    fn risk<E: Effects<NamedLocks<P>>>(
+        &mut self,
+        is_so: bool,
+        effects: &mut InnerEffects<'_, Self, E>,
+    ) {
+        self.warn(is_so, effects);
     }
 
-    fn beat<E: Effects<NamedLocks<P>>>(&mut self, hands: &mut Hands<'_, Self, E>) {
-        self.say_again(hands);
+    fn beat<E: Effects<NamedLocks<P>>>(&mut self, effects: &mut InnerEffects<'_, Self, E>) {
+        self.say_again(effects);
     }
 
     fn needs_lease(&self) -> bool {

@@ -15,11 +15,11 @@ use super::command::Lead;
 use super::name::Key;
 use super::permit::Standing;
 use crate::group::locks::in_views::Report;
-use crate::group::locks::seat::Stance;
+use crate::group::locks::instance::Stance;
 use crate::group::shown::Shown;
 use crate::mutex::Claim;
 
-/// What a member hands over when a view ends.
+/// What a member effects over when a view ends.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Handover {
     /// Whether an evicted member may not know it yet.
@@ -46,7 +46,7 @@ impl Shown for Handover {
 }
 
 /// Names, and how clients stand to each.
-pub(super) fn named(names: &[(Key, Stand)]) -> StateValue {
+pub(super) fn named(names: &[(Key, NameReport)]) -> StateValue {
     StateValue::list(names.iter().map(|(key, stand)| (StateValue::shown(key), stand.shown())))
 }
 
@@ -64,7 +64,7 @@ impl Report for Handover {
 #[serde(rename_all = "snake_case")]
 pub enum Names {
     /// These.
-    These(Vec<(Key, Stand)>),
+    These(Vec<(Key, NameReport)>),
     /// Too many for a decision.
     Many {
         /// So many.
@@ -77,7 +77,7 @@ pub enum Names {
 /// How the clients of a member stand to a name.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stand {
+pub enum NameReport {
     /// Of a lock, or an election: as its member does.
     Lock {
         /// Since when it waits, if it does not have it.
@@ -91,7 +91,7 @@ pub enum Stand {
     Semaphore(Standing),
 }
 
-impl Stand {
+impl NameReport {
     pub(super) fn stance(&self) -> Option<Stance> {
         match self {
             Self::Lock { waits_since, is_shared, .. } => Some(Stance {
@@ -137,11 +137,11 @@ pub struct Chunk {
     /// They come after so many.
     pub after: u32,
     /// In their order.
-    pub names: Vec<(Key, Stand)>,
+    pub names: Vec<(Key, NameReport)>,
 }
 
 /// So many of these names as take so many bytes, at least one if there is one.
-pub(super) fn fit(names: &[(Key, Stand)], bytes: usize) -> usize {
+pub(super) fn fit(names: &[(Key, NameReport)], bytes: usize) -> usize {
     let mut left = bytes;
     let fit = names.iter().take_while(|(key, stand)| {
         let size = key.name.as_str().len() + 4 + stand.size();
@@ -153,7 +153,7 @@ pub(super) fn fit(names: &[(Key, Stand)], bytes: usize) -> usize {
 }
 
 /// The names, as they are decided: themselves, if they take so many bytes at most.
-pub(super) fn names(names: &[(Key, Stand)], bytes: usize) -> Names {
+pub(super) fn names(names: &[(Key, NameReport)], bytes: usize) -> Names {
     if fit(names, bytes) == names.len() {
         return Names::These(names.to_vec());
     }
@@ -162,7 +162,7 @@ pub(super) fn names(names: &[(Key, Stand)], bytes: usize) -> Names {
 }
 
 /// The digest of one more name.
-pub(super) fn with(Digest(before): Digest, name: &(Key, Stand)) -> Digest {
+pub(super) fn with(Digest(before): Digest, name: &(Key, NameReport)) -> Digest {
     let mut hasher = Fnv(0xcbf2_9ce4_8422_2325 ^ before);
     name.hash(&mut hasher);
     Digest(hasher.0)

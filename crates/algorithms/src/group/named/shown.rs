@@ -2,9 +2,9 @@
 
 use vorrang_protocol::{NodeState, StateValue};
 
-use super::gathering::{Gathering, Kept};
-use super::message::Letter;
+use super::message::NamedMessage;
 use super::report::named;
+use super::report_transfer::{Kept, ReportTransfer};
 use super::table::{Entry, Place, Table};
 use crate::group::locks::Exclusive;
 use crate::group::shown::Shown as _;
@@ -13,7 +13,7 @@ impl<P: Exclusive> Table<P> {
     pub(super) fn shown(&self) -> NodeState {
         let names = self.entries.iter().map(|(key, Entry { number, told, place })| {
             let place = match place {
-                Place::Lock(desk) => desk.shown(),
+                Place::Lock(clients) => clients.shown(),
                 Place::Semaphore(semaphore) => semaphore.shown(),
             };
             let state = NodeState::new()
@@ -27,7 +27,7 @@ impl<P: Exclusive> Table<P> {
         });
         let unknown = self.unknown.iter().map(|(from, number, said)| {
             let (number, said) = (*number, said.clone());
-            (*from, StateValue::shown(&Letter::About { number, key: None, said }))
+            (*from, StateValue::shown(&NamedMessage::About { number, key: None, said }))
         });
         let pending = self.pending.iter().map(|(key, stands)| {
             let stands = stands.iter().map(|(of, stand)| (*of, stand.shown()));
@@ -46,12 +46,12 @@ impl<P: Exclusive> Table<P> {
                 StateValue::list(self.observed.iter().map(|it| StateValue::shown(it))),
             )
             .with("to begin", StateValue::list(pending))
-            .with("gathering", self.gathering.as_ref().map(Gathering::shown))
+            .with("transfer", self.transfer.as_ref().map(ReportTransfer::shown))
             .with("reported", self.kept.shown())
     }
 }
 
-impl<M: vorrang_protocol::Message> Gathering<M> {
+impl<M: vorrang_protocol::Message> ReportTransfer<M> {
     /// How much of which report is here, and what others have said meanwhile.
     fn shown(&self) -> StateValue {
         let sources = self.sources.iter().map(|(of, source)| {

@@ -24,8 +24,8 @@ use vorrang_protocol::{Group, Monitor, NodeId, NodeSet, Obligation, Violation};
 
 use super::command::{Client, Command, Notice, Refusal, Want};
 use super::name::Key;
-use crate::group::fed::{self, Suspecting};
 use crate::group::reach::Reach;
+use crate::group::with_suspicions::{self, Suspecting};
 use crate::mutex::FencingToken;
 
 const ASKED: &str = "asked";
@@ -292,12 +292,12 @@ impl Monitor for NamedLocked {
 }
 
 /// The same, for machines that are fed by a failure detector.
-pub type Fed = fed::Fed<NamedLocked>;
+pub type WithSuspicions = with_suspicions::WithSuspicions<NamedLocked>;
 
-impl Fed {
+impl WithSuspicions {
     /// The monitor sees suspicions.
     pub fn of(locked: NamedLocked) -> Self {
-        fed::Fed(NamedLocked { reach: locked.reach.told(), ..locked })
+        with_suspicions::WithSuspicions(NamedLocked { reach: locked.reach.told(), ..locked })
     }
 }
 
@@ -447,7 +447,7 @@ mod tests {
         let mut taken = monitor.clone();
         has(&mut taken, (0, 1), &X, (1, 1)).unwrap();
         taken.at_rest().unwrap();
-        let mut fed = Fed::of(monitor.clone());
+        let mut fed = WithSuspicions::of(monitor.clone());
         monitor.on_crash(NodeId(0));
         assert!(monitor.at_rest().is_err());
         monitor.on_crash(NodeId(2));

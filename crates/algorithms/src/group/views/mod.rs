@@ -146,7 +146,7 @@ impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
     }
 
-    /// The same for an application that hands over nothing without which others could not begin.
+    /// The same for an application that effects over nothing without which others could not begin.
     #[must_use]
     pub fn without_state(self) -> Self {
         Self { has_state: false, ..self }

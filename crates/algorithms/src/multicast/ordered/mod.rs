@@ -14,7 +14,7 @@ use vorrang_protocol::{Effects, Lift, NodeId, NodeState, Protocol, Refused, Stat
 use self::carrier::{Carrier, Outcome, Up, longest};
 use self::membership::Members;
 use super::body::{Body, Numbered};
-use super::ordering::{Act, Letter, Order, Post};
+use super::ordering::{Act, Order, OrderMessage, Post};
 use super::{Command, Notice, Text};
 use crate::layer::kinds::{MOST_KINDS, with};
 use crate::layer::reliable::{self, Peers, Reliable, Retries};
@@ -27,12 +27,12 @@ pub enum Message<M> {
     /// A message of the carrier.
     Carried(M),
     /// A unicast of the ordering, over a reliable channel.
-    Mail(reliable::Message<Letter>),
+    Mail(reliable::Message<OrderMessage>),
     /// About members that come and go.
     Member(membership::Message),
 }
 
-const MAIL: &[&str] = <reliable::Message<Letter> as vorrang_protocol::Message>::KINDS;
+const MAIL: &[&str] = <reliable::Message<OrderMessage> as vorrang_protocol::Message>::KINDS;
 const MEMBER: [&str; 3] = membership::Message::KINDS;
 
 impl<M: vorrang_protocol::Message> Message<M> {
@@ -94,8 +94,8 @@ impl<T: fmt::Debug> fmt::Debug for Timer<T> {
     }
 }
 
-impl<M> From<reliable::Message<Letter>> for Message<M> {
-    fn from(mail: reliable::Message<Letter>) -> Self {
+impl<M> From<reliable::Message<OrderMessage>> for Message<M> {
+    fn from(mail: reliable::Message<OrderMessage>) -> Self {
         Self::Mail(mail)
     }
 }

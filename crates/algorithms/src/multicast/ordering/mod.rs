@@ -54,7 +54,7 @@ pub enum Act {
         /// The receiver.
         to: NodeId,
         /// The content.
-        letter: Letter,
+        letter: OrderMessage,
     },
 }
 
@@ -179,11 +179,11 @@ impl Order {
     }
 
     /// A letter has come.
-    pub fn on_letter(&mut self, from: NodeId, letter: Letter, acts: &mut Vec<Act>) {
+    pub fn on_letter(&mut self, from: NodeId, letter: OrderMessage, acts: &mut Vec<Act>) {
         match (self, letter) {
-            (Self::Token(order), Letter::Want(by)) => order.wanted(by, acts),
-            (Self::Token(order), Letter::Token(next)) => order.came(next, acts),
-            (Self::Skeen(order), Letter::Propose { number, clock }) => {
+            (Self::Token(order), OrderMessage::Want(by)) => order.wanted(by, acts),
+            (Self::Token(order), OrderMessage::Token(next)) => order.came(next, acts),
+            (Self::Skeen(order), OrderMessage::Propose { number, clock }) => {
                 order.proposed(from, number, clock, acts);
             }
             (
@@ -193,7 +193,7 @@ impl Order {
                 | Self::Token(_)
                 | Self::Lamport(_)
                 | Self::Skeen(_),
-                Letter::Want(_) | Letter::Token(_) | Letter::Propose { .. },
+                OrderMessage::Want(_) | OrderMessage::Token(_) | OrderMessage::Propose { .. },
             ) => {}
         }
     }
@@ -249,7 +249,7 @@ fn change_all<K: Ord, V>(map: &mut SortedMap<K, V>, mut change: impl FnMut(&mut 
     *map = changed.collect();
 }
 
-impl Letter {
+impl OrderMessage {
     /// As of a message to this member: the numbers are of its messages.
     pub(crate) fn counters(&mut self, to: NodeId, visit: CounterVisitor<'_>) {
         match self {
@@ -266,7 +266,7 @@ impl Letter {
 /// A unicast of an ordering.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Letter {
+pub enum OrderMessage {
     /// This member wants the token.
     Want(NodeId),
     /// The token: the next place to be given.
@@ -280,7 +280,7 @@ pub enum Letter {
     },
 }
 
-impl vorrang_protocol::Message for Letter {
+impl vorrang_protocol::Message for OrderMessage {
     const KINDS: &'static [&'static str] = &["WANT", "TOKEN", "PROPOSE"];
 
     fn kind(&self) -> usize {
@@ -292,7 +292,7 @@ impl vorrang_protocol::Message for Letter {
     }
 }
 
-impl fmt::Display for Letter {
+impl fmt::Display for OrderMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Want(by) => write!(f, "WANT({by})"),
@@ -308,21 +308,21 @@ impl fmt::Display for Letter {
 pub struct Post;
 
 impl Protocol for Post {
-    type Message = Letter;
+    type Message = OrderMessage;
     type Timer = Never;
-    type Command = (NodeId, Letter);
-    type Notice = (NodeId, Letter);
+    type Command = (NodeId, OrderMessage);
+    type Notice = (NodeId, OrderMessage);
 
     fn on_command(
         &mut self,
-        (to, letter): (NodeId, Letter),
+        (to, letter): (NodeId, OrderMessage),
         fx: &mut impl Effects<Self>,
     ) -> Result<(), Refused> {
         fx.send(to, letter);
         Ok(())
     }
 
-    fn on_message(&mut self, from: NodeId, letter: Letter, fx: &mut impl Effects<Self>) {
+    fn on_message(&mut self, from: NodeId, letter: OrderMessage, fx: &mut impl Effects<Self>) {
         fx.notify((from, letter));
     }
 }

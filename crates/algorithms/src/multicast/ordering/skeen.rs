@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, SortedMap, StateValue};
 
-use super::{Act, Letter, change_all};
+use super::{Act, OrderMessage, change_all};
 use crate::multicast::Text;
 use crate::multicast::body::{Body, Id, Place};
 
@@ -95,7 +95,7 @@ impl Skeen {
         if from == self.me {
             self.proposed(self.me, number, self.clock, acts);
         } else {
-            let letter = Letter::Propose { number, clock: self.clock };
+            let letter = OrderMessage::Propose { number, clock: self.clock };
             acts.push(Act::Mail { to: from, letter });
         }
     }
@@ -149,12 +149,12 @@ mod tests {
     fn a_member_proposes_no_place_before_one_that_it_knows_to_be_given() {
         let (mut member, mut acts) = (Skeen::new(NodeId(1), Group::of(3)), Vec::new());
         member.heard(NodeId(0), 0, "a".into(), &mut acts);
-        let letter = Letter::Propose { number: 0, clock: 1 };
+        let letter = OrderMessage::Propose { number: 0, clock: 1 };
         assert_eq!(acts, [Act::Mail { to: NodeId(0), letter }]);
         member.decided(NodeId(0), 0, Place { clock: 7, by: NodeId(2) }, &mut acts);
         acts.clear();
         member.heard(NodeId(2), 0, "b".into(), &mut acts);
-        let letter = Letter::Propose { number: 0, clock: 8 };
+        let letter = OrderMessage::Propose { number: 0, clock: 8 };
         assert_eq!(acts, [Act::Mail { to: NodeId(2), letter }]);
     }
 }

@@ -17,7 +17,7 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Counter, CounterVisitor, Group, NodeId, NodeState, SortedMap, StateValue};
 
-use super::{Act, Letter, change_all};
+use super::{Act, OrderMessage, change_all};
 use crate::multicast::Text;
 use crate::multicast::body::Body;
 
@@ -103,7 +103,7 @@ impl Token {
             self.speak(acts);
         } else if !self.is_asking {
             self.is_asking = true;
-            acts.push(Act::Mail { to: self.last, letter: Letter::Want(self.me) });
+            acts.push(Act::Mail { to: self.last, letter: OrderMessage::Want(self.me) });
             self.last = self.me;
         }
     }
@@ -126,7 +126,7 @@ impl Token {
         if self.last == self.me {
             self.heir = Some(by);
         } else {
-            acts.push(Act::Mail { to: self.last, letter: Letter::Want(by) });
+            acts.push(Act::Mail { to: self.last, letter: OrderMessage::Want(by) });
         }
         self.last = by;
         self.give(acts);
@@ -138,7 +138,7 @@ impl Token {
             && let Some(to) = self.heir.take()
             && let Some(place) = self.next_place.take()
         {
-            acts.push(Act::Mail { to, letter: Letter::Token(place) });
+            acts.push(Act::Mail { to, letter: OrderMessage::Token(place) });
         }
     }
 

@@ -3,7 +3,7 @@
 use vorrang_protocol::{Effects, NodeId};
 
 use crate::clock::Stamp;
-use crate::mutex::handing_on::{CaoSinghal, Message, Phase, Seat, say};
+use crate::mutex::handing_on::{ArbiterState, CaoSinghal, Message, Phase, say};
 use crate::mutex::self_messages::{HandlesSelfMessages as _, MishandlesSelfMessages};
 
 /// A RELEASE of a later epoch is taken for a stale one.
@@ -34,8 +34,8 @@ impl MishandlesSelfMessages<CaoSinghal> for EarlyInquireDropped {
         fx: &mut impl Effects<CaoSinghal>,
     ) {
         node.hear(from, message, fx);
-        for seat in seats(node) {
-            if let Seat::Asked { ahead: Some(ahead), .. } = seat {
+        for state in arbiter_states(node) {
+            if let ArbiterState::Asked { ahead: Some(ahead), .. } = state {
                 ahead.inquired = false;
             }
         }
@@ -60,7 +60,8 @@ impl MishandlesSelfMessages<CaoSinghal> for NoEpochs {
             }
             Message::Reply { arbiter, epoch, .. } => {
                 if let Some(place) = node.place(arbiter)
-                    && let Some(Seat::Asked { ahead: Some(ahead), .. }) = seats(node).get_mut(place)
+                    && let Some(ArbiterState::Asked { ahead: Some(ahead), .. }) =
+                        arbiter_states(node).get_mut(place)
                 {
                     ahead.epoch = epoch;
                 }
@@ -107,9 +108,9 @@ const fn is_fail(message: &Message) -> bool {
     }
 }
 
-fn seats(node: &mut CaoSinghal) -> &mut [Seat] {
+fn arbiter_states(node: &mut CaoSinghal) -> &mut [ArbiterState] {
     match &mut node.phase {
-        Phase::Waiting { seats, .. } => seats,
+        Phase::Waiting { arbiter_states, .. } => arbiter_states,
         Phase::Outside | Phase::Inside(_) => &mut [],
     }
 }
@@ -118,7 +119,7 @@ fn seats(node: &mut CaoSinghal) -> &mut [Seat] {
 fn epoch_of(node: &CaoSinghal, place: usize) -> Option<u64> {
     match &node.phase {
         Phase::Outside => None,
-        Phase::Waiting { seats, .. } => seats[place].epoch(),
+        Phase::Waiting { arbiter_states, .. } => arbiter_states[place].epoch(),
         Phase::Inside(permissions) => permissions[place].map(|it| it.epoch),
     }
 }

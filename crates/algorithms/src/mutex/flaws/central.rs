@@ -39,8 +39,8 @@ impl Mistake<Central> for LastComeFirstServed {
 
 /// Brings the ticket that came last, which stands at the back, to the front.
 fn latest_to_the_front(node: &mut Central) {
-    if let Some(latest) = node.desk.queue.pop_back() {
-        node.desk.queue.push_front(latest);
+    if let Some(latest) = node.as_coordinator.queue.pop_back() {
+        node.as_coordinator.queue.push_front(latest);
     }
 }
 
@@ -55,7 +55,7 @@ impl Mistake<Central> for AlwaysDenied {
         command: Command,
         fx: &mut impl Effects<Central>,
     ) -> Result<(), Refused> {
-        node.desk.holder = Some(NOBODY);
+        node.as_coordinator.holder = Some(NOBODY);
         node.on_command(command, fx)
     }
 
@@ -66,7 +66,7 @@ impl Mistake<Central> for AlwaysDenied {
         message: central::Message,
         fx: &mut impl Effects<Central>,
     ) {
-        node.desk.holder = Some(NOBODY);
+        node.as_coordinator.holder = Some(NOBODY);
         node.on_message(from, message, fx);
     }
 }
@@ -85,7 +85,7 @@ impl Mistake<Central> for AlwaysGranted {
         command: Command,
         fx: &mut impl Effects<Central>,
     ) -> Result<(), Refused> {
-        node.desk.holder = None;
+        node.as_coordinator.holder = None;
         node.on_command(command, fx)
     }
 
@@ -96,7 +96,7 @@ impl Mistake<Central> for AlwaysGranted {
         message: central::Message,
         fx: &mut impl Effects<Central>,
     ) {
-        node.desk.holder = None;
+        node.as_coordinator.holder = None;
         node.on_message(from, message, fx);
     }
 }

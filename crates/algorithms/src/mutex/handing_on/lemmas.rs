@@ -8,7 +8,7 @@ use vorrang_protocol::{NodeId, Situation};
 
 use super::arbiter::Arbiter;
 use super::message::Message;
-use super::{CaoSinghal, Phase, Seat};
+use super::{ArbiterState, CaoSinghal, Phase};
 use crate::clock::Stamp;
 
 /// A permission, wherever it is: of which arbiter, of which epoch, whose.
@@ -25,7 +25,9 @@ fn permissions(at: &Situation<'_, CaoSinghal>) -> Vec<Held> {
     for (by, node) in at.up() {
         let epochs: Vec<Option<u64>> = match &node.phase {
             Phase::Outside => Vec::new(),
-            Phase::Waiting { seats, .. } => seats.iter().map(Seat::epoch).collect(),
+            Phase::Waiting { arbiter_states, .. } => {
+                arbiter_states.iter().map(ArbiterState::epoch).collect()
+            }
             Phase::Inside(permissions) => {
                 permissions.iter().map(|it| it.map(|it| it.epoch)).collect()
             }
@@ -136,10 +138,12 @@ fn is_asked(at: &Situation<'_, CaoSinghal>, (arbiter, epoch): (NodeId, u64), by:
         (Phase::Inside(permissions), Some(place)) => {
             permissions[place].is_some_and(|it| it.epoch == epoch)
         }
-        (Phase::Waiting { seats, .. }, Some(place)) => match seats[place] {
-            Seat::Granted { permission, inquired } => inquired && permission.epoch == epoch,
-            Seat::Asked { ahead: Some(ahead), .. } => ahead.inquired && ahead.epoch == epoch,
-            Seat::Asked { ahead: None, .. } => false,
+        (Phase::Waiting { arbiter_states, .. }, Some(place)) => match arbiter_states[place] {
+            ArbiterState::Granted { permission, inquired } => inquired && permission.epoch == epoch,
+            ArbiterState::Asked { ahead: Some(ahead), .. } => {
+                ahead.inquired && ahead.epoch == epoch
+            }
+            ArbiterState::Asked { ahead: None, .. } => false,
         },
         (Phase::Outside | Phase::Waiting { .. } | Phase::Inside(_), _) => false,
     };
@@ -160,8 +164,8 @@ fn knows(at: &Situation<'_, CaoSinghal>, arbiter: NodeId, request: Stamp) -> boo
     let fail = Message::Fail { time: request.time };
     let node = at.node(request.node);
     let has_failed = match (&node.phase, node.place(arbiter)) {
-        (Phase::Waiting { time, seats }, Some(place)) => {
-            *time == request.time && seats[place].has_failed()
+        (Phase::Waiting { time, arbiter_states }, Some(place)) => {
+            *time == request.time && arbiter_states[place].has_failed()
         }
         (Phase::Outside | Phase::Waiting { .. } | Phase::Inside(_), _) => false,
     };

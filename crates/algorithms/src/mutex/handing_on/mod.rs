@@ -46,7 +46,7 @@ pub(super) enum Phase {
         /// The time of its request.
         time: u64,
         /// What it has from each arbiter of its quorum, in their order.
-        seats: Vec<Seat>,
+        arbiter_states: Vec<ArbiterState>,
     },
     /// With the permissions of all arbiters of its quorum, in their order; where others were asked
     /// as well, perhaps without theirs.
@@ -55,7 +55,7 @@ pub(super) enum Phase {
 
 /// What a node that waits has from an arbiter.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Seat {
+pub(super) enum ArbiterState {
     /// Nothing but words.
     Asked {
         /// Somebody else goes first there: so said FAIL, or the node has yielded.
@@ -86,7 +86,7 @@ pub(super) struct Ahead {
     pub(super) inquired: bool,
 }
 
-impl Seat {
+impl ArbiterState {
     const EMPTY: Self = Self::Asked { failed: false, ahead: None };
 
     /// The epoch of the permission, if it is there.
@@ -134,7 +134,8 @@ impl CaoSinghal {
         let time = self.clock.tick();
         self.schedule.begin(time);
         let quorum = self.schedule.quorum();
-        self.phase = Phase::Waiting { time, seats: vec![Seat::EMPTY; quorum.len()] };
+        self.phase =
+            Phase::Waiting { time, arbiter_states: vec![ArbiterState::EMPTY; quorum.len()] };
         fx.broadcast(quorum.iter().copied(), Message::Request { time });
     }
 
@@ -146,9 +147,9 @@ impl CaoSinghal {
         fx: &mut impl Effects<Self>,
     ) {
         let Some(place) = self.place(arbiter) else { return };
-        let (ours, seats) = match &mut self.phase {
+        let (ours, arbiter_states) = match &mut self.phase {
             Phase::Outside => return,
-            Phase::Waiting { time, seats } => (*time, seats),
+            Phase::Waiting { time, arbiter_states } => (*time, arbiter_states),
             Phase::Inside(permissions) => {
                 if self.schedule.is_for(time) && permissions[place].is_none() {
                     // It could enter without.
@@ -157,14 +158,14 @@ impl CaoSinghal {
                 return;
             }
         };
-        let Seat::Asked { ahead, .. } = seats[place] else { return };
+        let ArbiterState::Asked { ahead, .. } = arbiter_states[place] else { return };
         if time != ours {
             return;
         }
         let ahead = ahead.filter(|ahead| ahead.epoch == permission.epoch);
         permission.next = oldest(ahead.map(|ahead| ahead.next), permission.next);
         let inquired = ahead.is_some_and(|ahead| ahead.inquired);
-        seats[place] = Seat::Granted { permission, inquired };
+        arbiter_states[place] = ArbiterState::Granted { permission, inquired };
         self.enter_if_all_granted(fx);
         self.yield_if_hopeless(fx);
     }
@@ -172,9 +173,9 @@ impl CaoSinghal {
     fn on_fail(&mut self, from: NodeId, time: u64, fx: &mut impl Effects<Self>) {
         let Some(place) = self.place(from) else { return };
         match &mut self.phase {
-            Phase::Waiting { time: ours, seats } if time == *ours => {
+            Phase::Waiting { time: ours, arbiter_states } if time == *ours => {
                 // Where it is granted, somebody has brought the permission in the meantime.
-                if let Seat::Asked { failed, .. } = &mut seats[place] {
+                if let ArbiterState::Asked { failed, .. } = &mut arbiter_states[place] {
                     *failed = true;
                     self.yield_if_hopeless(fx);
                 }
@@ -197,12 +198,12 @@ impl CaoSinghal {
             Phase::Inside(permissions) => {
                 permissions[place].as_mut().map(update);
             }
-            Phase::Waiting { seats, .. } => match &mut seats[place] {
-                Seat::Granted { permission, inquired } => {
+            Phase::Waiting { arbiter_states, .. } => match &mut arbiter_states[place] {
+                ArbiterState::Granted { permission, inquired } => {
                     *inquired |= update(permission) && news.inquired;
                     self.yield_if_hopeless(fx);
                 }
-                Seat::Asked { ahead, .. } => Ahead::update(ahead, news),
+                ArbiterState::Asked { ahead, .. } => Ahead::update(ahead, news),
             },
         }
     }
@@ -216,11 +217,11 @@ impl CaoSinghal {
     pub(super) fn ask_also(&mut self, more: &[NodeId], fx: &mut impl Effects<Self>) {
         let mut places: Vec<usize> = more.iter().filter_map(|&id| self.place(id)).collect();
         places.sort_unstable();
-        let Phase::Waiting { time, seats } = &mut self.phase else { return };
+        let Phase::Waiting { time, arbiter_states } = &mut self.phase else { return };
         let time = *time;
         // Lowest first, so that each is at its place when it comes.
         for place in places {
-            seats.insert(place, Seat::EMPTY);
+            arbiter_states.insert(place, ArbiterState::EMPTY);
         }
         fx.broadcast(more.iter().copied(), Message::Request { time });
     }
@@ -229,7 +230,7 @@ impl CaoSinghal {
     pub(super) fn missing(&self) -> impl Iterator<Item = NodeId> + '_ {
         let has = |place: usize| match &self.phase {
             Phase::Outside => false,
-            Phase::Waiting { seats, .. } => seats[place].epoch().is_some(),
+            Phase::Waiting { arbiter_states, .. } => arbiter_states[place].epoch().is_some(),
             Phase::Inside(permissions) => permissions[place].is_some(),
         };
         let asked = self.schedule.quorum().iter().enumerate();
@@ -237,27 +238,27 @@ impl CaoSinghal {
     }
 
     pub(super) fn enter_if_all_granted(&mut self, fx: &mut impl Effects<Self>) {
-        let Phase::Waiting { seats, .. } = &self.phase else { return };
-        let permission = |seat: &Seat| match *seat {
-            Seat::Granted { permission, .. } => Some(permission),
-            Seat::Asked { .. } => None,
+        let Phase::Waiting { arbiter_states, .. } = &self.phase else { return };
+        let permission = |state: &ArbiterState| match *state {
+            ArbiterState::Granted { permission, .. } => Some(permission),
+            ArbiterState::Asked { .. } => None,
         };
-        let mut asked = self.schedule.quorum().iter().zip(seats);
-        if asked.all(|(&id, seat)| permission(seat).is_some() || !self.schedule.needs(id)) {
-            self.phase = Phase::Inside(seats.iter().map(permission).collect());
+        let mut asked = self.schedule.quorum().iter().zip(arbiter_states);
+        if asked.all(|(&id, state)| permission(state).is_some() || !self.schedule.needs(id)) {
+            self.phase = Phase::Inside(arbiter_states.iter().map(permission).collect());
             fx.notify(Notice::Entered);
         }
     }
 
     /// Whoever must wait somewhere gives back what others want back.
     fn yield_if_hopeless(&mut self, fx: &mut impl Effects<Self>) {
-        let Phase::Waiting { seats, .. } = &mut self.phase else { return };
-        if !seats.iter().any(Seat::has_failed) {
+        let Phase::Waiting { arbiter_states, .. } = &mut self.phase else { return };
+        if !arbiter_states.iter().any(ArbiterState::has_failed) {
             return;
         }
-        for (seat, &arbiter) in seats.iter_mut().zip(self.schedule.quorum()) {
-            if let Seat::Granted { permission, inquired: true } = *seat {
-                *seat = Seat::Asked { failed: true, ahead: None };
+        for (state, &arbiter) in arbiter_states.iter_mut().zip(self.schedule.quorum()) {
+            if let ArbiterState::Granted { permission, inquired: true } = *state {
+                *state = ArbiterState::Asked { failed: true, ahead: None };
                 fx.send(arbiter, Message::Yield { epoch: permission.epoch });
             }
         }
@@ -352,30 +353,31 @@ impl Protocol for CaoSinghal {
         let state = NodeState::new();
         let state = match &self.phase {
             Phase::Outside => state.with("phase", "outside"),
-            Phase::Waiting { time, seats } => {
-                let at = |is: fn(&Seat) -> bool| {
-                    let seats = quorum().zip(seats).filter(move |(_, seat)| is(seat));
-                    StateValue::set(seats.map(|(id, _)| id))
+            Phase::Waiting { time, arbiter_states } => {
+                let at = |is: fn(&ArbiterState) -> bool| {
+                    let arbiter_states =
+                        quorum().zip(arbiter_states).filter(move |(_, state)| is(state));
+                    StateValue::set(arbiter_states.map(|(id, _)| id))
                 };
-                let granted = quorum().zip(seats).filter_map(|(id, seat)| match seat {
-                    Seat::Granted { permission, .. } => Some((id, shown(permission))),
-                    Seat::Asked { .. } => None,
+                let granted = quorum().zip(arbiter_states).filter_map(|(id, state)| match state {
+                    ArbiterState::Granted { permission, .. } => Some((id, shown(permission))),
+                    ArbiterState::Asked { .. } => None,
                 });
-                let ahead = quorum().zip(seats).filter_map(|(id, seat)| match seat {
-                    Seat::Asked { ahead: Some(ahead), .. } => {
+                let ahead = quorum().zip(arbiter_states).filter_map(|(id, state)| match state {
+                    ArbiterState::Asked { ahead: Some(ahead), .. } => {
                         let inquired = if ahead.inquired { "inquired" } else { "not inquired" };
                         Some((id, (ahead.epoch, ahead.next, inquired)))
                     }
-                    Seat::Asked { ahead: None, .. } | Seat::Granted { .. } => None,
+                    ArbiterState::Asked { ahead: None, .. } | ArbiterState::Granted { .. } => None,
                 });
                 state
                     .with("phase", "waiting")
                     .with("request", *time)
                     .with("permissions", StateValue::list(granted))
-                    .with("failed", at(Seat::has_failed))
+                    .with("failed", at(ArbiterState::has_failed))
                     .with(
                         "inquired",
-                        at(|seat| matches!(seat, Seat::Granted { inquired: true, .. })),
+                        at(|state| matches!(state, ArbiterState::Granted { inquired: true, .. })),
                     )
                     .with("announced", StateValue::list(ahead))
             }

@@ -7,7 +7,7 @@
 //! at most a fixed number of times before that request is granted.
 //!
 //! *Told* means that something that the asker sent since it asked has arrived: at the node itself,
-//! or at a desk that decides for all. What a node could have concluded from what third parties sent
+//! or at a coordinator. What a node could have concluded from what third parties sent
 //! does not count; an algorithm that spreads requests from node to node could not keep such a
 //! promise.
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use vorrang_check::{Ask, Faults, Order, System};
 use vorrang_protocol::{Effect, Event, NodeId, Outbox, Protocol as _};
 
-use super::puppet::{Letter, Puppet};
+use super::puppet::{NamedMessage, Puppet};
 
 /// What was seen in a run: at which node, and what.
 pub(crate) type Seen = Vec<(u8, u8)>;
@@ -38,7 +38,7 @@ struct World {
 struct Flying {
     from: usize,
     to: usize,
-    letter: Letter,
+    letter: NamedMessage,
     /// It arrives before so many ticks have passed.
     latest: i64,
 }

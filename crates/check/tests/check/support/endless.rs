@@ -113,7 +113,9 @@ fn unsure<'g>(graph: &'g Graph, mut worlds: Worlds<'g>, is_timely: bool) -> Worl
         let leads_out = |step: &&Step| step.inside(worlds).is_none();
         let timer = |step: &Step| match step.label {
             Some(Label::Timer(timer)) => Some(timer),
-            Some(Label::Command(_) | Label::Wish(_) | Label::Letter(..) | Label::Link(..))
+            Some(
+                Label::Command(_) | Label::Wish(_) | Label::NamedMessage(..) | Label::Link(..),
+            )
             | None => None,
         };
         let steps: Vec<&Step> = graph[world].iter().filter(|step| step.is_help()).collect();

@@ -18,7 +18,7 @@ pub(crate) struct Model {
 pub(crate) struct World {
     nodes: Vec<Node>,
     /// Sorted; on FIFO links by link alone, oldest first.
-    network: Vec<Letter>,
+    network: Vec<NamedMessage>,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -39,7 +39,7 @@ enum Status {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-struct Letter {
+struct NamedMessage {
     from: u32,
     to: u32,
     content: Content,
@@ -60,7 +60,7 @@ pub(crate) enum Act {
 }
 
 impl Model {
-    fn post(&self, network: &mut Vec<Letter>, letter: Letter) {
+    fn post(&self, network: &mut Vec<NamedMessage>, letter: NamedMessage) {
         let place = match self.order {
             Order::Any => network.partition_point(|it| *it < letter),
             Order::Fifo => {
@@ -115,7 +115,7 @@ impl Model {
                 node.status = Status::Wanted(time, 1 << me);
                 for to in (0..nodes.len() as u32).filter(|&to| to != me) {
                     let content = Content::Request(time);
-                    self.post(network, Letter { from: me, to, content });
+                    self.post(network, NamedMessage { from: me, to, content });
                 }
             }
             Act::Leave(index) => {
@@ -124,11 +124,11 @@ impl Model {
                 for (time, to) in node.deferred.drain(..) {
                     let from = index as u32;
                     let content = Content::Reply(time, node.clock);
-                    self.post(network, Letter { from, to, content });
+                    self.post(network, NamedMessage { from, to, content });
                 }
             }
             Act::Receive(place) => {
-                let Letter { from, to, content } = network.remove(place);
+                let NamedMessage { from, to, content } = network.remove(place);
                 let everyone = (1 << nodes.len()) - 1;
                 let node = &mut nodes[to as usize];
                 match (content, node.status) {
@@ -145,7 +145,7 @@ impl Model {
                         } else {
                             let content = Content::Reply(time, node.clock);
                             let (from, to) = (to, from);
-                            self.post(network, Letter { from, to, content });
+                            self.post(network, NamedMessage { from, to, content });
                         }
                     }
                     (Content::Reply(time, clock), Status::Wanted(mine, replied))

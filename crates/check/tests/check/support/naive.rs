@@ -194,7 +194,7 @@ impl Naive<'_> {
             let (first, Flying { from, to, letter, tag, .. }) = (all.len(), &world.flying[place]);
             self.arrive(world, place, &mut all);
             let label = match self.system.links.order {
-                Order::Any => Label::Letter(*from, *to, *letter, *tag),
+                Order::Any => Label::NamedMessage(*from, *to, *letter, *tag),
                 Order::Fifo => Label::Link(*from, *to),
             };
             let bound = all[first..].iter_mut().filter(|step| step.text.starts_with("deliver"));

@@ -226,7 +226,7 @@ impl Puppet {
             match deed {
                 HandlerResult::Send(to, letter) => {
                     let letter = (letter + luck) % table.shape.letters;
-                    fx.send(NodeId(u32::from(to)), Letter(letter));
+                    fx.send(NodeId(u32::from(to)), NamedMessage(letter));
                 }
                 HandlerResult::Set(timer, min, max) => {
                     let [min, max] = [min, max].map(Duration::from_millis);
@@ -277,15 +277,15 @@ impl fmt::Debug for Puppet {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-pub(crate) struct Letter(pub(crate) u8);
+pub(crate) struct NamedMessage(pub(crate) u8);
 
-impl fmt::Display for Letter {
+impl fmt::Display for NamedMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.0)
     }
 }
 
-impl vorrang_protocol::Message for Letter {
+impl vorrang_protocol::Message for NamedMessage {
     const KINDS: &'static [&'static str] = &["LETTER"];
     fn kind(&self) -> usize {
         0
@@ -293,7 +293,7 @@ impl vorrang_protocol::Message for Letter {
 }
 
 impl Protocol for Puppet {
-    type Message = Letter;
+    type Message = NamedMessage;
     type Timer = u8;
     type Command = u8;
     type Notice = u8;
@@ -304,7 +304,12 @@ impl Protocol for Puppet {
     fn on_command(&mut self, command: u8, fx: &mut impl Effects<Self>) -> Result<(), Refused> {
         self.react(Cue::Command(command), fx)
     }
-    fn on_message(&mut self, _: NodeId, Letter(letter): Letter, fx: &mut impl Effects<Self>) {
+    fn on_message(
+        &mut self,
+        _: NodeId,
+        NamedMessage(letter): NamedMessage,
+        fx: &mut impl Effects<Self>,
+    ) {
         self.react(Cue::Message(letter), fx).unwrap();
     }
     fn on_timer(&mut self, timer: u8, fx: &mut impl Effects<Self>) {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vorrang_protocol::Effect;
 
-use super::puppet::{Letter, Puppet};
+use super::puppet::{NamedMessage, Puppet};
 
 /// A whole system at one instant.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -30,7 +30,7 @@ pub(super) type Before = BTreeMap<Timer, i64>;
 pub(super) struct Flying {
     pub(super) from: usize,
     pub(super) to: usize,
-    pub(super) letter: Letter,
+    pub(super) letter: NamedMessage,
     pub(super) tag: u8,
     pub(super) before: Before,
 }
@@ -59,7 +59,7 @@ pub(super) enum Label {
     Command(usize),
     /// A command that nobody need give.
     Wish(usize),
-    Letter(usize, usize, Letter, u8),
+    NamedMessage(usize, usize, NamedMessage, u8),
     Link(usize, usize),
     Timer(Timer),
 }

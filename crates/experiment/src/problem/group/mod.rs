@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use vorrang_algorithms::group::card::{Card, Setting};
 use vorrang_algorithms::group::input::Input;
-use vorrang_algorithms::group::spec::Fed;
+use vorrang_algorithms::group::spec::WithSuspicions;
 use vorrang_algorithms::group::{Command, GroupCommunication, Notice};
 use vorrang_algorithms::setup::{Detector, Setup, Unfit};
 use vorrang_check::Ask;
@@ -60,7 +60,7 @@ impl Simulated for GroupCommunication {
         Scenario::new(card, args)
     }
 
-    fn monitor(scenario: &Scenario) -> Fed {
+    fn monitor(scenario: &Scenario) -> WithSuspicions {
         scenario.card.watch(&scenario.setup)
     }
 
@@ -175,7 +175,7 @@ impl Checked for GroupCommunication {
 }
 
 impl Stepped for GroupCommunication {
-    fn staged(card: &'static Card, setup: &Setup, _: Option<&str>) -> Fed {
+    fn staged(card: &'static Card, setup: &Setup, _: Option<&str>) -> WithSuspicions {
         card.watch(setup)
     }
 

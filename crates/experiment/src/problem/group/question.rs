@@ -2,7 +2,7 @@
 
 use vorrang_algorithms::group::card::{Card, Demonstration, plan, plan_text};
 use vorrang_algorithms::group::input::Input;
-use vorrang_algorithms::group::spec::Fed;
+use vorrang_algorithms::group::spec::WithSuspicions;
 use vorrang_algorithms::group::{Command, GroupCommunication};
 use vorrang_algorithms::setup::{Detector, Parameter, Setup};
 use vorrang_check::{Ask, Faults, Plan};
@@ -54,7 +54,8 @@ pub(super) fn question(
             || faults.restarts < shown.restarts;
         remarks.of_flaw(flaw, &format!("--happens {}", shown.plan), falls_short);
     }
-    let properties = &Fed::PROPERTIES[..Fed::PROPERTIES.len() - usize::from(!settles)];
+    let properties =
+        &WithSuspicions::PROPERTIES[..WithSuspicions::PROPERTIES.len() - usize::from(!settles)];
     let around = surroundings(&about, &setup, &links, faults);
     let nodes = nodes_in_words(happens.len());
     Ok(Question {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use vorrang_algorithms::group::input::Input;
 use vorrang_algorithms::group::locks::flaws::LocksFlaw;
-use vorrang_algorithms::group::locks::spec::{Fed, Locked};
+use vorrang_algorithms::group::locks::spec::{Locked, WithSuspicions};
 use vorrang_algorithms::mutex::{Command, Mutex};
 use vorrang_algorithms::setup::Setup;
 use vorrang_catalogue::Entry;
@@ -295,7 +295,7 @@ pub(super) fn query(of: &Entry<Mutex>, args: &CheckArgs) -> Result<Query, Failur
     let question = Question::<ToldLocks> {
         covers: format!("{words} on views, {}, {surroundings}", around.in_words(nodes)),
         plan: plan(&turns, &around),
-        monitor: Fed::new(locked),
+        monitor: WithSuspicions::new(locked),
         links,
         faults,
         fair: args.demand.fair,

@@ -1,7 +1,7 @@
 //! Mutual exclusion on views, by hand: who suspects whom is said like all else.
 
 use vorrang_algorithms::group::input::Input;
-use vorrang_algorithms::group::locks::spec::{Fed, Locked};
+use vorrang_algorithms::group::locks::spec::{Locked, WithSuspicions};
 use vorrang_algorithms::mutex::{Command, Mutex};
 use vorrang_catalogue::Entry;
 use vorrang_workload::mutex::ToldLocks;
@@ -37,7 +37,7 @@ pub(super) fn stage(of: &Entry<Mutex>, args: &CheckArgs) -> Result<Box<dyn Stage
     let nodes = made.nodes(of, &setup)?;
     // Whoever is suspected wrongly may still be inside: of that fencing tokens take care.
     let admission = (card.terms.admission)(&setup);
-    let monitor = Fed::new(Locked::new(setup.group).admitting(admission).fenced());
+    let monitor = WithSuspicions::new(Locked::new(setup.group).admitting(admission).fenced());
     let header = made.note(of, &setup);
     let asks = card.terms.claims.iter().map(|&claim| Input::Ask(Command::Acquire(claim)));
     let asks = asks.chain([Input::Ask(Command::Release), Input::Beat]);

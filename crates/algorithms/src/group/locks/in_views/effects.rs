@@ -8,7 +8,7 @@ use vorrang_protocol::{Delay, Effects, Never, NodeId, Protocol};
 
 use super::{Current, InViews, Inner, ViewLayerOf};
 use crate::clock::Clock;
-use crate::group::locks::message::{Message, Timer, Word};
+use crate::group::locks::message::{Message, Timer, ViewMessage};
 use crate::group::views::Told;
 use crate::mutex::{FencingToken, Notice};
 
@@ -54,7 +54,7 @@ pub(super) enum OfView {
 
 /// What runs inside views can do this, and knows this of its member.
 #[derive(Debug)]
-pub struct Hands<'a, A, E> {
+pub struct InnerEffects<'a, A, E> {
     fx: &'a mut E,
     me: NodeId,
     clock: &'a mut Clock,
@@ -67,7 +67,7 @@ pub struct Hands<'a, A, E> {
     of: PhantomData<A>,
 }
 
-impl<'a, A: Inner, E: Effects<InViews<A>>> Hands<'a, A, E> {
+impl<'a, A: Inner, E: Effects<InViews<A>>> InnerEffects<'a, A, E> {
     pub(super) const fn new(
         fx: &'a mut E,
         me: NodeId,
@@ -124,14 +124,18 @@ impl<'a, A: Inner, E: Effects<InViews<A>>> Hands<'a, A, E> {
     }
 
     /// Says something within the view.
-    pub fn say(&mut self, to: NodeId, word: Word<A::Message>) {
+    pub fn say(&mut self, to: NodeId, word: ViewMessage<A::Message>) {
         let Some(Current { view, .. }) = self.current else { return };
         let clock = self.clock.now();
         self.fx.send(to, Message::Within { view, clock, word });
     }
 
     /// The same to each of these.
-    pub fn say_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, word: Word<A::Message>) {
+    pub fn say_to_each(
+        &mut self,
+        to: &mut dyn Iterator<Item = NodeId>,
+        word: ViewMessage<A::Message>,
+    ) {
         let Some(Current { view, .. }) = self.current else { return };
         let clock = self.clock.now();
         self.fx.send_to_each(to, Message::Within { view, clock, word });
@@ -162,18 +166,18 @@ impl<'a, A: Inner, E: Effects<InViews<A>>> Hands<'a, A, E> {
     }
 }
 
-/// What the seat of one name can do.
-pub trait SeatEffects<P: Protocol> {
+/// What the instance of one name can do.
+pub trait InstanceEffects<P: Protocol> {
     /// The member.
     fn me(&self) -> NodeId;
     /// The clock, as long as nobody enters.
     fn now(&self) -> u64;
-    /// As [`Hands::token`].
+    /// As [`InnerEffects::token`].
     fn token(&mut self) -> Option<FencingToken>;
     /// Says something about the name.
-    fn say(&mut self, to: NodeId, word: Word<P::Message>);
+    fn say(&mut self, to: NodeId, word: ViewMessage<P::Message>);
     /// The same to each of these.
-    fn say_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, word: Word<P::Message>);
+    fn say_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, word: ViewMessage<P::Message>);
     /// Sets a timer of the algorithm.
     fn set_timer(&mut self, timer: P::Timer, delay: Delay);
     /// Cancels it.
@@ -186,29 +190,30 @@ pub trait SeatEffects<P: Protocol> {
 
 /// The effects of the algorithm.
 pub(in crate::group) struct Among<'a, S> {
-    pub(in crate::group::locks) seat: &'a mut S,
+    pub(in crate::group::locks) instance: &'a mut S,
     pub(in crate::group::locks) members: &'a [NodeId],
     pub(in crate::group::locks) has_entered: bool,
 }
 
-impl<P: Protocol<Notice = Notice>, S: SeatEffects<P>> Effects<P> for Among<'_, S> {
+impl<P: Protocol<Notice = Notice>, S: InstanceEffects<P>> Effects<P> for Among<'_, S> {
     fn send(&mut self, to: NodeId, message: P::Message) {
-        self.seat.say(self.members[to.index()], Word::Lock(message));
+        self.instance.say(self.members[to.index()], ViewMessage::Lock(message));
     }
     fn send_to_each(&mut self, to: &mut dyn Iterator<Item = NodeId>, message: P::Message) {
         let members = self.members;
-        self.seat.say_to_each(&mut to.map(|id| members[id.index()]), Word::Lock(message));
+        self.instance
+            .say_to_each(&mut to.map(|id| members[id.index()]), ViewMessage::Lock(message));
     }
     fn set_timer(&mut self, timer: P::Timer, delay: Delay) {
-        self.seat.set_timer(timer, delay);
+        self.instance.set_timer(timer, delay);
     }
     fn cancel_timer(&mut self, timer: P::Timer) {
-        self.seat.cancel_timer(timer);
+        self.instance.cancel_timer(timer);
     }
     fn notify(&mut self, notice: Notice) {
         self.has_entered |= notice.is_entry();
     }
     fn choose(&mut self, bound: NonZeroU32) -> u32 {
-        self.seat.choose(bound)
+        self.instance.choose(bound)
     }
 }

@@ -35,7 +35,7 @@ use core::time::Duration;
 use vorrang_protocol::{Delay, Effects, NodeId, NodeSet, NodeState};
 
 use super::{Current, Ended, InViews, Inner};
-use crate::group::locks::message::{Message, Timer, Word};
+use crate::group::locks::message::{Message, Timer, ViewMessage};
 use crate::group::view::is_primary;
 
 /// How long leases are.
@@ -158,7 +158,10 @@ impl<A: Inner> InViews<A> {
         let silent = |it: &NodeId| *it != self.me && !answered.contains(*it);
         let clock = self.clock.now();
         let others = self.views.voters().into_iter().filter(silent);
-        fx.broadcast(others, Message::Within { view, clock, word: Word::AreYouThere(*round) });
+        fx.broadcast(
+            others,
+            Message::Within { view, clock, word: ViewMessage::AreYouThere(*round) },
+        );
     }
 
     /// Asks anew, or once more if too few have answered.
@@ -172,7 +175,7 @@ impl<A: Inner> InViews<A> {
     pub(super) fn vouch(&self, to: NodeId, view: u64, round: u32, fx: &mut impl Effects<Self>) {
         if self.views.vouches_for(view) {
             let clock = self.clock.now();
-            fx.send(to, Message::Within { view, clock, word: Word::IAmThere(round) });
+            fx.send(to, Message::Within { view, clock, word: ViewMessage::IAmThere(round) });
         }
     }
 
@@ -203,7 +206,7 @@ impl<A: Inner> InViews<A> {
     fn tell_risk(&mut self, was_so: bool, fx: &mut impl Effects<Self>) {
         let is_so = self.is_at_risk();
         if is_so != was_so {
-            self.within(fx, |inner, hands| inner.risk(is_so, hands));
+            self.within(fx, |inner, effects| inner.risk(is_so, effects));
         }
     }
 
@@ -218,7 +221,7 @@ impl<A: Inner> InViews<A> {
         let round = self.tenure.question(timer);
         if self.tenure.valid == Some(round) {
             self.tenure.valid = None;
-            self.within(fx, |inner, hands| inner.lose(Ended::LeaseOver, hands));
+            self.within(fx, |inner, effects| inner.lose(Ended::LeaseOver, effects));
         } else if self.tenure.is_open && self.tenure.round == round {
             self.tenure.is_open = false;
             self.tenure.answered.clear();
@@ -242,7 +245,7 @@ mod tests {
 
     use super::*;
     use crate::group::input::Input;
-    use crate::group::locks::seat::Application;
+    use crate::group::locks::instance::Application;
     use crate::group::locks::{Locks, NodeFactory};
     use crate::mutex::ricart_agrawala::RicartAgrawala;
     use crate::mutex::{Claim, Command, FencingToken, Notice};
@@ -305,7 +308,10 @@ mod tests {
         let mut stage = Stage::new();
         stage.command(0, Input::Ask(Command::Acquire(Claim::Exclusive)));
         stage.deliver(|_, _, _| true);
-        assert_eq!(stage.nodes[0].inner.seat.application, Application::Inside(Claim::Exclusive));
+        assert_eq!(
+            stage.nodes[0].inner.instance.application,
+            Application::Inside(Claim::Exclusive)
+        );
         stage.command(0, Input::Suspect(NodeId(2)));
         stage.deliver(|_, _, _| true);
         assert_eq!(stage.nodes.iter().map(Locks::view).collect::<Vec<_>>(), [2, 2, 2]);
@@ -352,7 +358,7 @@ mod tests {
 
     /// A word with a clock, said to node 0 in this view.
     fn said(stage: &mut Stage, from: u32, view: u64, clock: u64) {
-        let message = Message::Within { view, clock, word: Word::Left };
+        let message = Message::Within { view, clock, word: ViewMessage::Left };
         stage.happens(NodeId(0), |node, fx| node.on_message(NodeId(from), message, fx));
     }
 

@@ -14,10 +14,10 @@ use vorrang_protocol::{
     Data, DynEffects, Effects, GroupHealth, GroupView, Never, NodeId, NodeState, Protocol, Refused,
 };
 
-use self::effects::{Hands, OfView, ViewLayerEffects};
+use self::effects::{InnerEffects, OfView, ViewLayerEffects};
 use self::lease::{Lease, LeaseState};
 use super::early::{Early, Said};
-use super::message::{Message, Timer, Word};
+use super::message::{Message, Timer, ViewMessage};
 use crate::clock::Clock;
 use crate::group::input::Input;
 use crate::group::message::Install;
@@ -28,7 +28,7 @@ use crate::group::views::{Ask, Told, Views};
 /// The machine below, where this is handed over when a view ends.
 pub type ViewLayerOf<R> = Views<Never, R, Synod<Install<Never, R>>>;
 
-/// What a member hands over when a view ends.
+/// What a member effects over when a view ends.
 pub trait Report: Shown {
     /// Whether an evicted member may not know it yet.
     fn is_early(&self) -> bool;
@@ -36,7 +36,7 @@ pub trait Report: Shown {
     fn clock(&self) -> u64;
 }
 
-/// What a member hands over besides what is [inside](Inner).
+/// What a member effects over besides what is [inside](Inner).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct OfMember {
     /// Whether an evicted member may not know it yet.
@@ -66,7 +66,7 @@ pub trait Inner: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     type Message: vorrang_protocol::Message;
     /// The timers within a view.
     type Timer: Data + Copy;
-    /// What it hands over when a view ends.
+    /// What it effects over when a view ends.
     type Report: Report;
 
     /// An application asks for something.
@@ -77,7 +77,7 @@ pub trait Inner: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn on_command<E: Effects<InViews<Self>>>(
         &mut self,
         command: Self::Command,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) -> Result<(), Refused>;
 
     /// What a command asks of the views instead of what is inside.
@@ -92,35 +92,44 @@ pub trait Inner: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     fn begin<E: Effects<InViews<Self>>>(
         &mut self,
         install: &Install<Never, Self::Report>,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     );
 
     /// Something of the view, by one of its members.
     fn on_word<E: Effects<InViews<Self>>>(
         &mut self,
         from: NodeId,
-        word: Word<Self::Message>,
-        hands: &mut Hands<'_, Self, E>,
+        word: ViewMessage<Self::Message>,
+        effects: &mut InnerEffects<'_, Self, E>,
     );
 
     /// A timer of the view.
     fn on_timer<E: Effects<InViews<Self>>>(
         &mut self,
         timer: Self::Timer,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     );
 
     /// Who was let in, and waited for a lease or for others to be gone, may enter now.
-    fn enter<E: Effects<InViews<Self>>>(&mut self, hands: &mut Hands<'_, Self, E>);
+    fn enter<E: Effects<InViews<Self>>>(&mut self, effects: &mut InnerEffects<'_, Self, E>);
 
     /// Whoever is inside is so no more.
-    fn lose<E: Effects<InViews<Self>>>(&mut self, why: Ended, hands: &mut Hands<'_, Self, E>);
+    fn lose<E: Effects<InViews<Self>>>(
+        &mut self,
+        why: Ended,
+        effects: &mut InnerEffects<'_, Self, E>,
+    );
 
     /// Those inside will lose it soon if the lease is not renewed (or not so, any more).
-    fn risk<E: Effects<InViews<Self>>>(&mut self, _is_so: bool, _hands: &mut Hands<'_, Self, E>) {}
+    fn risk<E: Effects<InViews<Self>>>(
+        &mut self,
+        _is_so: bool,
+        _hands: &mut InnerEffects<'_, Self, E>,
+    ) {
+    }
 
     /// What was said may be lost.
-    fn beat<E: Effects<InViews<Self>>>(&mut self, hands: &mut Hands<'_, Self, E>);
+    fn beat<E: Effects<InViews<Self>>>(&mut self, effects: &mut InnerEffects<'_, Self, E>);
 
     /// Whether somebody is inside, or is let in and must prove that this member belongs to the
     /// view.
@@ -219,12 +228,12 @@ impl<A: Inner> InViews<A> {
     pub(super) fn within<E: Effects<Self>, T>(
         &mut self,
         fx: &mut E,
-        act: impl FnOnce(&mut A, &mut Hands<'_, A, E>) -> T,
+        act: impl FnOnce(&mut A, &mut InnerEffects<'_, A, E>) -> T,
     ) -> T {
         let has_lease = self.lease.is_none() || self.tenure.is_safe();
-        let mut hands = Hands::new(fx, self.me, &mut self.clock, self.current, has_lease);
-        let done = act(&mut self.inner, &mut hands);
-        let Hands { wants_lease, wants_of_view, .. } = hands;
+        let mut effects = InnerEffects::new(fx, self.me, &mut self.clock, self.current, has_lease);
+        let done = act(&mut self.inner, &mut effects);
+        let InnerEffects { wants_lease, wants_of_view, .. } = effects;
         if wants_lease {
             self.keep_lease(fx);
         }
@@ -281,7 +290,7 @@ impl<A: Inner> InViews<A> {
         {
             fx.notify(notice);
         }
-        self.within(fx, |inner, hands| inner.lose(why, hands));
+        self.within(fx, |inner, effects| inner.lose(why, effects));
     }
 
     fn stop(&mut self) -> A::Report {
@@ -305,7 +314,7 @@ impl<A: Inner> InViews<A> {
             fx.notify(A::of_view(view, install.view.members.len() as u32));
         }
         self.wait_for_the_left_behind(fx);
-        self.within(fx, |inner, hands| inner.begin(install, hands));
+        self.within(fx, |inner, effects| inner.begin(install, effects));
         if !is_all {
             return self.ask_below(Ask::Renew, fx);
         }
@@ -318,7 +327,7 @@ impl<A: Inner> InViews<A> {
     fn on_word(&mut self, said: Said<A::Message>, fx: &mut impl Effects<Self>) {
         let Said { from, clock, word } = said;
         if self.current.is_some() && self.witness(clock) {
-            self.within(fx, |inner, hands| inner.on_word(from, word, hands));
+            self.within(fx, |inner, effects| inner.on_word(from, word, effects));
         }
     }
 
@@ -382,7 +391,9 @@ impl<A: Inner> Protocol for InViews<A> {
         let below = match command {
             Input::Ask(command) => match A::to_views(&command) {
                 Some(ask) => Input::Ask(ask),
-                None => return self.within(fx, |inner, hands| inner.on_command(command, hands)),
+                None => {
+                    return self.within(fx, |inner, effects| inner.on_command(command, effects));
+                }
             },
             Input::Suspect(node) => Input::Suspect(node),
             Input::Trust(node) => Input::Trust(node),
@@ -403,10 +414,10 @@ impl<A: Inner> Protocol for InViews<A> {
             Message::Views(message) => {
                 self.below(fx, |views, beneath| views.on_message(from, message, beneath));
             }
-            Message::Within { view, word: Word::AreYouThere(round), .. } => {
+            Message::Within { view, word: ViewMessage::AreYouThere(round), .. } => {
                 self.vouch(from, view, round, fx);
             }
-            Message::Within { view, word: Word::IAmThere(round), .. } => {
+            Message::Within { view, word: ViewMessage::IAmThere(round), .. } => {
                 if self.is_current(view) {
                     self.on_there(from, round, fx);
                 }
@@ -427,7 +438,7 @@ impl<A: Inner> Protocol for InViews<A> {
         let fx = &mut DynEffects(fx);
         match timer {
             Timer::Lock(view, timer) if self.is_current(view) => {
-                self.within(fx, |inner, hands| inner.on_timer(timer, hands));
+                self.within(fx, |inner, effects| inner.on_timer(timer, effects));
             }
             Timer::Over(view) if self.is_current(view) => {
                 if let Some(current) = &mut self.current {

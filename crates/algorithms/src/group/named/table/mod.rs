@@ -1,6 +1,6 @@
 //! The names of one member: a machine for each, made when it is first asked for.
 
-mod desk;
+mod client_queue;
 mod effects;
 mod semaphore;
 
@@ -10,20 +10,20 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Effects, NodeId, NodeSet, Refused};
 
-use self::desk::Desk;
-use self::effects::NameHands;
+use self::client_queue::ClientQueue;
+use self::effects::NameEffects;
 use self::semaphore::Semaphore;
 use super::command::{
     Command, HAS_CLIENTS, IS_LEAVING, Lead, Loss, NOT_HELD, NOT_WANTED, Notice, Want,
 };
-use super::gathering::{Gathering, Kept};
 use super::limits::Limits;
 use super::message::Said;
 use super::name::{Key, Kind, Name};
 use super::permit::Standing;
-use super::report::Stand;
+use super::report::NameReport;
+use super::report_transfer::{Kept, ReportTransfer};
 use crate::group::locks::in_views::InViews;
-use crate::group::locks::{Exclusive, Hands, NodeFactory};
+use crate::group::locks::{Exclusive, InnerEffects, NodeFactory};
 
 /// All names of a member.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -55,9 +55,9 @@ pub struct Table<P: Exclusive> {
     /// The elections of which clients are told.
     pub(super) observed: BTreeSet<Name>,
     /// The names that were reported when the last view ended and are to begin in this one.
-    pub(super) pending: BTreeMap<Key, Vec<(NodeId, Stand)>>,
+    pub(super) pending: BTreeMap<Key, Vec<(NodeId, NameReport)>>,
     /// What must be fetched before any name begins.
-    pub(super) gathering: Option<Gathering<P::Message>>,
+    pub(super) transfer: Option<ReportTransfer<P::Message>>,
     pub(super) kept: Kept,
     /// The names whose algorithm could not be rebuilt: it waits until others have left.
     pub(super) waits_for_others: BTreeSet<Key>,
@@ -75,53 +75,53 @@ pub(super) struct Entry<P> {
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Place<P> {
-    Lock(Desk<P>),
+    Lock(ClientQueue<P>),
     Semaphore(Semaphore),
 }
 
 impl<P: Exclusive> Place<P> {
     fn new(kind: Kind) -> Self {
         match kind {
-            Kind::Lock | Kind::Election => Self::Lock(Desk::new()),
+            Kind::Lock | Kind::Election => Self::Lock(ClientQueue::new()),
             Kind::Semaphore => Self::Semaphore(Semaphore::default()),
         }
     }
 
     fn is_busy(&self) -> bool {
         match self {
-            Self::Lock(desk) => desk.is_busy(),
+            Self::Lock(clients) => clients.is_busy(),
             Self::Semaphore(semaphore) => semaphore.is_busy(),
         }
     }
 
     fn has_clients(&self) -> bool {
         match self {
-            Self::Lock(desk) => desk.has_clients(),
+            Self::Lock(clients) => clients.has_clients(),
             Self::Semaphore(semaphore) => semaphore.is_busy(),
         }
     }
 
     fn is_held(&self) -> bool {
         match self {
-            Self::Lock(desk) => desk.is_held(),
+            Self::Lock(clients) => clients.is_held(),
             Self::Semaphore(semaphore) => semaphore.is_held(),
         }
     }
 
     fn is_granted(&self) -> bool {
         match self {
-            Self::Lock(desk) => !desk.is_held() && desk.seat.needs_lease(),
+            Self::Lock(clients) => !clients.is_held() && clients.instance.needs_lease(),
             Self::Semaphore(semaphore) => semaphore.is_granted(),
         }
     }
 
     /// The view ends: how it stands, if it is not idle.
-    fn stop(&mut self) -> Option<Stand> {
+    fn stop(&mut self) -> Option<NameReport> {
         match self {
-            Self::Lock(desk) => desk.stop(),
+            Self::Lock(clients) => clients.stop(),
             Self::Semaphore(semaphore) => {
                 let standing = semaphore.stop();
-                (standing != Standing::default()).then_some(Stand::Semaphore(standing))
+                (standing != Standing::default()).then_some(NameReport::Semaphore(standing))
             }
         }
     }
@@ -130,19 +130,19 @@ impl<P: Exclusive> Place<P> {
     fn begin<E: Effects<InViews<Table<P>>>>(
         &mut self,
         anew: &NodeFactory<P>,
-        standing: Option<Vec<(NodeId, Stand)>>,
-        fx: &mut NameHands<'_, '_, P, E>,
+        standing: Option<Vec<(NodeId, NameReport)>>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         match (self, standing) {
-            (Self::Lock(desk), None) => desk.seat.begin_idle(anew, fx.members, fx),
-            (Self::Lock(desk), Some(standing)) => desk.begin(anew, &standing, fx),
+            (Self::Lock(clients), None) => clients.instance.begin_idle(anew, fx.members, fx),
+            (Self::Lock(clients), Some(standing)) => clients.begin(anew, &standing, fx),
             (Self::Semaphore(semaphore), standing) => {
                 let standing: Vec<(NodeId, Standing)> = standing
                     .unwrap_or_default()
                     .into_iter()
                     .filter_map(|(node, stand)| match stand {
-                        Stand::Semaphore(standing) => Some((node, standing)),
-                        Stand::Lock { .. } => None,
+                        NameReport::Semaphore(standing) => Some((node, standing)),
+                        NameReport::Lock { .. } => None,
                     })
                     .collect();
                 semaphore.begin(&standing, fx);
@@ -170,7 +170,7 @@ impl<P: Exclusive> Table<P> {
             unknown: Vec::new(),
             observed: BTreeSet::new(),
             pending: BTreeMap::new(),
-            gathering: None,
+            transfer: None,
             kept: Kept::default(),
             waits_for_others: BTreeSet::new(),
         }
@@ -181,12 +181,12 @@ impl<P: Exclusive> Table<P> {
     fn ask<E: Effects<InViews<Self>>, T>(
         &mut self,
         key: &Key,
-        hands: &mut Hands<'_, Self, E>,
-        ask: impl FnOnce(&mut Place<P>, &mut NameHands<'_, '_, P, E>) -> T,
+        effects: &mut InnerEffects<'_, Self, E>,
+        ask: impl FnOnce(&mut Place<P>, &mut NameEffects<'_, '_, P, E>) -> T,
     ) -> T {
-        let done = self.touch(key, false, hands, ask);
+        let done = self.touch(key, false, effects, ask);
         if self.entries.get(key).is_some_and(|it| it.number.is_none()) {
-            self.act(key, hands, |_, _| ());
+            self.act(key, effects, |_, _| ());
         }
         done
     }
@@ -195,20 +195,20 @@ impl<P: Exclusive> Table<P> {
     pub(super) fn act<E: Effects<InViews<Self>>, T>(
         &mut self,
         key: &Key,
-        hands: &mut Hands<'_, Self, E>,
-        act: impl FnOnce(&mut Place<P>, &mut NameHands<'_, '_, P, E>) -> T,
+        effects: &mut InnerEffects<'_, Self, E>,
+        act: impl FnOnce(&mut Place<P>, &mut NameEffects<'_, '_, P, E>) -> T,
     ) -> T {
-        self.touch(key, true, hands, act)
+        self.touch(key, true, effects, act)
     }
 
     fn touch<E: Effects<InViews<Self>>, T>(
         &mut self,
         key: &Key,
         may_begin: bool,
-        hands: &mut Hands<'_, Self, E>,
-        act: impl FnOnce(&mut Place<P>, &mut NameHands<'_, '_, P, E>) -> T,
+        effects: &mut InnerEffects<'_, Self, E>,
+        act: impl FnOnce(&mut Place<P>, &mut NameEffects<'_, '_, P, E>) -> T,
     ) -> T {
-        let runs = may_begin && hands.is_running() && self.gathering.is_none();
+        let runs = may_begin && effects.is_running() && self.transfer.is_none();
         let place = || Entry { number: None, told: NodeSet::EMPTY, place: Place::new(key.kind) };
         let Entry { number, told, place } = self.entries.entry(key.clone()).or_insert_with(place);
         let begins = runs && number.is_none();
@@ -217,8 +217,8 @@ impl<P: Exclusive> Table<P> {
             self.mine.push(key.clone());
         }
         let was_held = place.is_held();
-        let mut fx = NameHands {
-            hands,
+        let mut fx = NameEffects {
+            effects,
             key,
             number: *number,
             told,
@@ -238,7 +238,7 @@ impl<P: Exclusive> Table<P> {
         place.settle(&mut fx);
         self.note(key, was_held);
         if begins && self.begun >= self.limits.idle_names && self.is_mostly_idle() {
-            hands.renew_view();
+            effects.renew_view();
         }
         done
     }
@@ -254,12 +254,12 @@ impl<P: Exclusive> Table<P> {
         self.held = self.held + usize::from(is_held) - usize::from(was_held);
         mark(&mut self.busy, key, place.is_busy());
         mark(&mut self.granted, key, place.is_granted());
-        let waits = matches!(place, Place::Lock(desk) if desk.seat.waits_for_others());
+        let waits = matches!(place, Place::Lock(clients) if clients.instance.waits_for_others());
         mark(&mut self.waits_for_others, key, waits);
     }
 
     /// Forgets what is idle: how all others stand.
-    pub(super) fn stop_all(&mut self) -> Vec<(Key, Stand)> {
+    pub(super) fn stop_all(&mut self) -> Vec<(Key, NameReport)> {
         let mut report = Vec::new();
         let mut held = 0;
         self.entries.retain(|key, Entry { number, told, place }| {
@@ -278,7 +278,7 @@ impl<P: Exclusive> Table<P> {
         self.theirs.clear();
         self.unknown.clear();
         self.pending.clear();
-        self.gathering = None;
+        self.transfer = None;
         self.waits_for_others.clear();
         report
     }
@@ -286,18 +286,18 @@ impl<P: Exclusive> Table<P> {
     pub(super) fn on_ask<E: Effects<InViews<Self>>>(
         &mut self,
         command: Command,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) -> Result<(), Refused> {
         match command {
             Command::Acquire { .. } if self.is_leaving => Err(IS_LEAVING),
             Command::Acquire { name, client, want } => {
                 let key = Key { kind: want.kind(), name };
-                self.ask(&key, hands, |place, fx| match (place, want) {
-                    (Place::Lock(desk), Want::Lead(value)) => {
-                        desk.acquire((client, false, Some(value)), fx)
+                self.ask(&key, effects, |place, fx| match (place, want) {
+                    (Place::Lock(clients), Want::Lead(value)) => {
+                        clients.acquire((client, false, Some(value)), fx)
                     }
-                    (Place::Lock(desk), want) => {
-                        desk.acquire((client, want == Want::Shared, None), fx)
+                    (Place::Lock(clients), want) => {
+                        clients.acquire((client, want == Want::Shared, None), fx)
                     }
                     (Place::Semaphore(semaphore), Want::PermitOf(permits)) => {
                         semaphore.acquire((client, permits), fx)
@@ -307,20 +307,20 @@ impl<P: Exclusive> Table<P> {
             }
             Command::Release { key, client } => {
                 self.known(&key, NOT_HELD)?;
-                self.ask(&key, hands, |place, fx| match place {
-                    Place::Lock(desk) => desk.release(client, fx),
+                self.ask(&key, effects, |place, fx| match place {
+                    Place::Lock(clients) => clients.release(client, fx),
                     Place::Semaphore(semaphore) => semaphore.release(client, fx),
                 })
             }
             Command::Withdraw { key, client } => {
                 self.known(&key, NOT_WANTED)?;
-                self.ask(&key, hands, |place, fx| match place {
-                    Place::Lock(desk) => desk.withdraw(client, fx),
+                self.ask(&key, effects, |place, fx| match place {
+                    Place::Lock(clients) => clients.withdraw(client, fx),
                     Place::Semaphore(semaphore) => semaphore.withdraw(client, fx),
                 })
             }
             Command::Observe(name) => {
-                self.observe(name, hands);
+                self.observe(name, effects);
                 Ok(())
             }
             Command::Ignore(name) => {
@@ -328,7 +328,7 @@ impl<P: Exclusive> Table<P> {
                 Ok(())
             }
             Command::Renew => {
-                hands.renew_view();
+                effects.renew_view();
                 Ok(())
             }
             Command::Leave if self.entries.values().any(|it| it.place.has_clients()) => {
@@ -336,7 +336,7 @@ impl<P: Exclusive> Table<P> {
             }
             Command::Leave => {
                 self.is_leaving = true;
-                hands.leave_group();
+                effects.leave_group();
                 Ok(())
             }
             Command::Evict(_) | Command::AddVoter(_) | Command::RemoveVoter(_) => {
@@ -350,29 +350,33 @@ impl<P: Exclusive> Table<P> {
         if self.busy.contains(key) { Ok(()) } else { Err(why) }
     }
 
-    fn observe<E: Effects<InViews<Self>>>(&mut self, name: Name, hands: &mut Hands<'_, Self, E>) {
+    fn observe<E: Effects<InViews<Self>>>(
+        &mut self,
+        name: Name,
+        effects: &mut InnerEffects<'_, Self, E>,
+    ) {
         let key = Key { kind: Kind::Election, name };
         if self.pending.contains_key(&key) {
-            self.act(&key, hands, |_, _| ());
+            self.act(&key, effects, |_, _| ());
         }
         let lead: Option<Lead> = match self.entries.get(&key).map(|it| &it.place) {
-            Some(Place::Lock(desk)) => desk.lead().cloned(),
+            Some(Place::Lock(clients)) => clients.lead().cloned(),
             Some(Place::Semaphore(_)) | None => None,
         };
         self.observed.insert(key.name.clone());
-        hands.notify(Notice::Leader { name: key.name, lead });
+        effects.notify(Notice::Leader { name: key.name, lead });
     }
 
     /// Warns clients that have something, or takes that back.
     pub(super) fn warn<E: Effects<InViews<Self>>>(
         &mut self,
         is_so: bool,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
         let is_told = if is_so { self.held > 0 } else { self.is_warned };
         if is_told {
             self.is_warned = is_so;
-            hands.notify(if is_so { Notice::AtRisk } else { Notice::Safe });
+            effects.notify(if is_so { Notice::AtRisk } else { Notice::Safe });
         }
     }
 
@@ -380,7 +384,7 @@ impl<P: Exclusive> Table<P> {
     pub(super) fn lose_all<E: Effects<InViews<Self>>>(
         &mut self,
         why: Loss,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
         self.is_warned = false;
         let held: Vec<Key> = self
@@ -390,18 +394,21 @@ impl<P: Exclusive> Table<P> {
             .cloned()
             .collect();
         for key in held {
-            self.act(&key, hands, |place, fx| match place {
-                Place::Lock(desk) => desk.lose(why, fx),
+            self.act(&key, effects, |place, fx| match place {
+                Place::Lock(clients) => clients.lose(why, fx),
                 Place::Semaphore(semaphore) => semaphore.lose(why, fx),
             });
         }
     }
 
     /// Lets those in who were let in and waited for a lease.
-    pub(super) fn enter_all<E: Effects<InViews<Self>>>(&mut self, hands: &mut Hands<'_, Self, E>) {
+    pub(super) fn enter_all<E: Effects<InViews<Self>>>(
+        &mut self,
+        effects: &mut InnerEffects<'_, Self, E>,
+    ) {
         for key in self.granted.clone() {
-            self.act(&key, hands, |place, fx| match place {
-                Place::Lock(desk) => desk.seat.enter(fx),
+            self.act(&key, effects, |place, fx| match place {
+                Place::Lock(clients) => clients.instance.enter(fx),
                 Place::Semaphore(semaphore) => semaphore.enter(fx),
             });
         }
@@ -417,9 +424,9 @@ fn mark(set: &mut BTreeSet<Key>, key: &Key, is_in: bool) {
 }
 
 impl<P: Exclusive> Place<P> {
-    fn settle<E: Effects<InViews<Table<P>>>>(&mut self, fx: &mut NameHands<'_, '_, P, E>) {
-        if let Self::Lock(desk) = self {
-            desk.settle(fx);
+    fn settle<E: Effects<InViews<Table<P>>>>(&mut self, fx: &mut NameEffects<'_, '_, P, E>) {
+        if let Self::Lock(clients) = self {
+            clients.settle(fx);
         }
     }
 }

@@ -28,9 +28,9 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Effects, NodeId, NodeState, Refused, StateValue};
 
 use super::Table;
-use super::effects::NameHands;
+use super::effects::NameEffects;
 use crate::group::locks::in_views::InViews;
-use crate::group::locks::{Exclusive, SeatEffects as _};
+use crate::group::locks::{Exclusive, InstanceEffects as _};
 use crate::group::named::command::{
     ALREADY_HELD, ALREADY_WANTED, Client, Loss, NO_PERMITS, NOT_HELD, NOT_WANTED, Notice, Refusal,
 };
@@ -155,11 +155,11 @@ impl Semaphore {
     pub(in crate::group::named) fn begin<P: Exclusive, E: Effects<InViews<Table<P>>>>(
         &mut self,
         standing: &[(NodeId, Standing)],
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
-        let reported = standing.iter().find(|it| it.0 == fx.hands.me());
+        let reported = standing.iter().find(|it| it.0 == fx.effects.me());
         let reported = reported.map_or(0, |(_, it)| it.inside.len() + it.waiting.len()) as u32;
-        if home(&fx.key.name, fx.members) == fx.hands.me() {
+        if home(&fx.key.name, fx.members) == fx.effects.me() {
             self.rebuild_home(standing, fx);
         }
         for ticket in core::mem::take(&mut self.ended) {
@@ -178,7 +178,7 @@ impl Semaphore {
     fn rebuild_home<P: Exclusive, E: Effects<InViews<Table<P>>>>(
         &mut self,
         standing: &[(NodeId, Standing)],
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         let mut known = Home::default();
         let mut queue = Vec::new();
@@ -204,7 +204,7 @@ impl Semaphore {
         &mut self,
         from: NodeId,
         message: Message,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         let home = self.home.get_or_insert_default();
         let answer = match message {
@@ -227,9 +227,9 @@ impl Semaphore {
         &mut self,
         to: NodeId,
         message: Message,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
-        if to == fx.hands.me() {
+        if to == fx.effects.me() {
             self.on_answer(message, fx);
         } else {
             fx.say(to, Said::Permit(message));
@@ -239,7 +239,7 @@ impl Semaphore {
     fn tell_home<P: Exclusive, E: Effects<InViews<Table<P>>>>(
         &mut self,
         message: Message,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         if fx.number.is_none() {
             // There is no view, or it ends.
@@ -249,7 +249,7 @@ impl Semaphore {
             return;
         }
         let home = home(&fx.key.name, fx.members);
-        if home == fx.hands.me() {
+        if home == fx.effects.me() {
             self.on_home(home, message, fx);
         } else {
             fx.say(home, Said::Permit(message));
@@ -260,11 +260,11 @@ impl Semaphore {
         &mut self,
         from: NodeId,
         message: Message,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         let home = home(&fx.key.name, fx.members);
         match message {
-            Message::Ask { .. } | Message::Free(_) if home == fx.hands.me() => {
+            Message::Ask { .. } | Message::Free(_) if home == fx.effects.me() => {
                 self.on_home(from, message, fx);
             }
             Message::Grant(_) | Message::Refuse { .. } if from == home => {
@@ -280,7 +280,7 @@ impl Semaphore {
     fn on_answer<P: Exclusive, E: Effects<InViews<Table<P>>>>(
         &mut self,
         message: Message,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         match message {
             Message::Grant(ticket) => {
@@ -305,7 +305,7 @@ impl Semaphore {
     /// Lets clients in that the home has let in, if the member may.
     pub(in crate::group::named) fn enter<P: Exclusive, E: Effects<InViews<Table<P>>>>(
         &mut self,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         while let Some(at) = self.waiting.iter().position(|it| it.is_granted) {
             let Some(token) = fx.token() else { return };
@@ -319,7 +319,7 @@ impl Semaphore {
     pub(in crate::group::named) fn acquire<P: Exclusive, E: Effects<InViews<Table<P>>>>(
         &mut self,
         (client, permits): (Client, u32),
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) -> Result<(), Refused> {
         if permits == 0 {
             return Err(NO_PERMITS);
@@ -330,7 +330,7 @@ impl Semaphore {
         if self.waiting.iter().any(|it| it.client == client) {
             return Err(ALREADY_WANTED);
         }
-        let (ticket, since) = (self.tickets, fx.hands.now());
+        let (ticket, since) = (self.tickets, fx.effects.now());
         self.tickets += 1;
         self.waiting.push(Waiter { ticket, client, permits, since, is_granted: false });
         self.tell_home(Message::Ask { ticket, permits }, fx);
@@ -340,7 +340,7 @@ impl Semaphore {
     pub(in crate::group::named) fn release<P: Exclusive, E: Effects<InViews<Table<P>>>>(
         &mut self,
         client: Client,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) -> Result<(), Refused> {
         let at = self.inside.iter().position(|it| it.client == client).ok_or(NOT_HELD)?;
         let Holder { ticket, .. } = self.inside.swap_remove(at);
@@ -351,7 +351,7 @@ impl Semaphore {
     pub(in crate::group::named) fn withdraw<P: Exclusive, E: Effects<InViews<Table<P>>>>(
         &mut self,
         client: Client,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) -> Result<(), Refused> {
         let Some(at) = self.waiting.iter().position(|it| it.client == client) else {
             return self.release(client, fx).map_err(|_| NOT_WANTED);
@@ -364,7 +364,7 @@ impl Semaphore {
     pub(in crate::group::named) fn lose<P: Exclusive, E: Effects<InViews<Table<P>>>>(
         &mut self,
         why: Loss,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         for Holder { ticket, client, .. } in core::mem::take(&mut self.inside) {
             let key = fx.key.clone();

@@ -15,9 +15,9 @@ pub trait Suspecting: Monitor {
 
 /// A monitor of machines without detectors, over what detectors and applications tell them.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub struct Fed<M>(pub(super) M);
+pub struct WithSuspicions<M>(pub(super) M);
 
-impl<M: Suspecting> Monitor for Fed<M> {
+impl<M: Suspecting> Monitor for WithSuspicions<M> {
     type Command = Input<M::Command>;
     type Notice = M::Notice;
     type Tag = M::Tag;

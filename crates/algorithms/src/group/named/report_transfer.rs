@@ -6,16 +6,16 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Digest, NodeId, NodeSet};
 
-use super::message::Letter;
+use super::message::NamedMessage;
 use super::name::Key;
-use super::report::{Chunk, Stand, fit, with};
+use super::report::{Chunk, NameReport, fit, with};
 
 /// The reports that are not complete.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Gathering<M> {
+pub(super) struct ReportTransfer<M> {
     pub(super) sources: BTreeMap<NodeId, Source>,
     /// What others have said who are further, in the order of arrival.
-    pub(super) early: Vec<(NodeId, Letter<M>)>,
+    pub(super) early: Vec<(NodeId, NamedMessage<M>)>,
 }
 
 /// A report, as far as it is known.
@@ -59,7 +59,7 @@ impl Source {
 /// This member's own report, for as long as others may fetch it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub(super) struct Kept {
-    pub(super) names: Vec<(Key, Stand)>,
+    pub(super) names: Vec<(Key, NameReport)>,
     /// The members that have not fetched all.
     pub(super) missing: NodeSet,
 }

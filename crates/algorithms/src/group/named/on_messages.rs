@@ -5,14 +5,14 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Delay, Digest, Effects, Never, NodeId};
 
-use super::gathering::{Added, Gathering, Kept, Source};
-use super::message::{Letter, Said, Timer};
+use super::message::{NamedMessage, Said, Timer};
 use super::name::{Key, Kind};
-use super::report::{Chunk, Handover, Names, Stand, names};
+use super::report::{Chunk, Handover, NameReport, Names, names};
+use super::report_transfer::{Added, Kept, ReportTransfer, Source};
 use super::table::{Place, Table};
 use crate::group::locks::in_views::{InViews, OfMember};
-use crate::group::locks::message::Word;
-use crate::group::locks::{Exclusive, Hands};
+use crate::group::locks::message::ViewMessage;
+use crate::group::locks::{Exclusive, InnerEffects};
 use crate::group::message::Install;
 
 /// How many messages are kept whose names are not known.
@@ -37,10 +37,10 @@ impl<P: Exclusive> Table<P> {
     pub(super) fn begin_view<E: Effects<InViews<Self>>>(
         &mut self,
         install: &Install<Never, Handover>,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
         self.members = install.view.nodes().collect();
-        let me = hands.me();
+        let me = effects.me();
         let kept = core::mem::take(&mut self.kept);
         let mut sources = BTreeMap::new();
         for info in &install.infos {
@@ -58,18 +58,18 @@ impl<P: Exclusive> Table<P> {
             }
         }
         for (&of, source) in &sources {
-            hands.say(of, Word::Lock(Letter::SendNames(source.have)));
+            effects.say(of, ViewMessage::Lock(NamedMessage::SendNames(source.have)));
         }
         if sources.is_empty() {
-            self.begin_names(hands);
+            self.begin_names(effects);
         } else {
-            self.gathering = Some(Gathering { sources, early: Vec::new() });
+            self.transfer = Some(ReportTransfer { sources, early: Vec::new() });
         }
     }
 
-    fn add(&mut self, of: NodeId, names: Vec<(Key, Stand)>) {
+    fn add(&mut self, of: NodeId, names: Vec<(Key, NameReport)>) {
         for (key, stand) in names {
-            let is_fit = (key.kind == Kind::Semaphore) == matches!(stand, Stand::Semaphore(_));
+            let is_fit = (key.kind == Kind::Semaphore) == matches!(stand, NameReport::Semaphore(_));
             if is_fit {
                 self.pending.entry(key).or_default().push((of, stand));
             }
@@ -77,53 +77,56 @@ impl<P: Exclusive> Table<P> {
     }
 
     /// All reports are known.
-    fn begin_names<E: Effects<InViews<Self>>>(&mut self, hands: &mut Hands<'_, Self, E>) {
+    fn begin_names<E: Effects<InViews<Self>>>(&mut self, effects: &mut InnerEffects<'_, Self, E>) {
         // Of these nobody has reported anything.
         for key in self.entries.keys() {
             self.pending.entry(key.clone()).or_default();
         }
-        self.begin_more(hands);
+        self.begin_more(effects);
     }
 
     /// Begins some names, and the others later, so that heartbeats are not late.
-    pub(super) fn begin_more<E: Effects<InViews<Self>>>(&mut self, hands: &mut Hands<'_, Self, E>) {
+    pub(super) fn begin_more<E: Effects<InViews<Self>>>(
+        &mut self,
+        effects: &mut InnerEffects<'_, Self, E>,
+    ) {
         for _ in 0..self.limits.at_once {
             let Some(key) = self.pending.keys().next().cloned() else { return };
-            self.act(&key, hands, |_, _| ());
+            self.act(&key, effects, |_, _| ());
         }
         if !self.pending.is_empty() {
-            hands.set_timer(Timer::More, PAUSE);
+            effects.set_timer(Timer::More, PAUSE);
         }
     }
 
     pub(super) fn on_letter<E: Effects<InViews<Self>>>(
         &mut self,
         from: NodeId,
-        letter: Letter<P::Message>,
-        hands: &mut Hands<'_, Self, E>,
+        letter: NamedMessage<P::Message>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
-        match (letter, &mut self.gathering) {
-            (Letter::SendNames(after), _) => self.on_send_names(from, after, hands),
-            (Letter::Names(chunk), _) => self.on_names(from, chunk, hands),
-            (letter, Some(gathering)) => gathering.early.push((from, letter)),
-            (Letter::About { number, key, said }, None) => {
+        match (letter, &mut self.transfer) {
+            (NamedMessage::SendNames(after), _) => self.on_send_names(from, after, effects),
+            (NamedMessage::Names(chunk), _) => self.on_names(from, chunk, effects),
+            (letter, Some(transfer)) => transfer.early.push((from, letter)),
+            (NamedMessage::About { number, key, said }, None) => {
                 let known = self.theirs.get(&(from, number));
                 match known.cloned().or_else(|| key.clone()) {
                     Some(known) => {
-                        self.heard(from, &known, said, hands);
+                        self.heard(from, &known, said, effects);
                         if key.is_some() {
-                            self.learn(from, number, &known, hands);
+                            self.learn(from, number, &known, effects);
                         }
                     }
-                    None => self.wonder(from, number, said, hands),
+                    None => self.wonder(from, number, said, effects),
                 }
             }
-            (Letter::WhatIs(number), None) => {
+            (NamedMessage::WhatIs(number), None) => {
                 if let Some(key) = self.mine.get(number as usize) {
-                    hands.say(from, Word::Lock(Letter::Is(number, key.clone())));
+                    effects.say(from, ViewMessage::Lock(NamedMessage::Is(number, key.clone())));
                 }
             }
-            (Letter::Is(number, key), None) => self.learn(from, number, &key, hands),
+            (NamedMessage::Is(number, key), None) => self.learn(from, number, &key, effects),
         }
     }
 
@@ -133,15 +136,15 @@ impl<P: Exclusive> Table<P> {
         from: NodeId,
         number: u32,
         said: Said<P::Message>,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
         if self.unknown.len() >= MOST_UNKNOWN {
             // What is dropped must not be missed: in the next view nothing is under way.
             self.unknown.clear();
-            return hands.renew_view();
+            return effects.renew_view();
         }
         self.unknown.push((from, number, said));
-        hands.say(from, Word::Lock(Letter::WhatIs(number)));
+        effects.say(from, ViewMessage::Lock(NamedMessage::WhatIs(number)));
     }
 
     /// Another's number is that of this name.
@@ -150,7 +153,7 @@ impl<P: Exclusive> Table<P> {
         from: NodeId,
         number: u32,
         key: &Key,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
         if self.theirs.contains_key(&(from, number)) {
             return;
@@ -163,7 +166,7 @@ impl<P: Exclusive> Table<P> {
         let (now, later) = all.into_iter().partition(|it| (it.0, it.1) == (from, number));
         self.unknown = later;
         for (_, _, said) in Vec::<(NodeId, u32, Said<P::Message>)>::into_iter(now) {
-            self.heard(from, key, said, hands);
+            self.heard(from, key, said, effects);
         }
     }
 
@@ -173,15 +176,15 @@ impl<P: Exclusive> Table<P> {
         from: NodeId,
         key: &Key,
         said: Said<P::Message>,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
         let is_of_semaphore = matches!(said, Said::Permit(_));
         if is_of_semaphore != (key.kind == Kind::Semaphore) || !self.members.contains(&from) {
             return;
         }
-        self.act(key, hands, |place, fx| match (place, said) {
-            (Place::Lock(desk), Said::Lock(word)) => desk.seat.on_word(from, word, fx),
-            (Place::Lock(desk), Said::Leads(since, lead)) => desk.on_leads(since, lead, fx),
+        self.act(key, effects, |place, fx| match (place, said) {
+            (Place::Lock(clients), Said::Lock(word)) => clients.instance.on_word(from, word, fx),
+            (Place::Lock(clients), Said::Leads(since, lead)) => clients.on_leads(since, lead, fx),
             (Place::Semaphore(semaphore), Said::Permit(message)) => {
                 semaphore.on_message(from, message, fx);
             }
@@ -195,10 +198,10 @@ impl<P: Exclusive> Table<P> {
         &mut self,
         from: NodeId,
         after: u32,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
         if let Some(chunk) = self.kept.chunk(from, after, self.limits.bytes) {
-            hands.say(from, Word::Lock(Letter::Names(chunk)));
+            effects.say(from, ViewMessage::Lock(NamedMessage::Names(chunk)));
         }
     }
 
@@ -206,9 +209,9 @@ impl<P: Exclusive> Table<P> {
         &mut self,
         from: NodeId,
         chunk: Chunk,
-        hands: &mut Hands<'_, Self, E>,
+        effects: &mut InnerEffects<'_, Self, E>,
     ) {
-        let Some(source) = self.gathering.as_mut().and_then(|it| it.sources.get_mut(&from)) else {
+        let Some(source) = self.transfer.as_mut().and_then(|it| it.sources.get_mut(&from)) else {
             return;
         };
         let added = source.add(&chunk);
@@ -216,44 +219,51 @@ impl<P: Exclusive> Table<P> {
             return;
         }
         // What comes next; and if nothing does, then that all has come.
-        hands.say(from, Word::Lock(Letter::SendNames(source.have)));
+        effects.say(from, ViewMessage::Lock(NamedMessage::SendNames(source.have)));
         match added {
             Added::Nothing => {}
             Added::Some => self.add(from, chunk.names),
             // A broken member. In the next view it may do better, or not be there.
-            Added::Wrong => hands.renew_view(),
+            Added::Wrong => effects.renew_view(),
             Added::Last => {
                 self.add(from, chunk.names);
-                self.have_all(from, hands);
+                self.have_all(from, effects);
             }
         }
     }
 
-    fn have_all<E: Effects<InViews<Self>>>(&mut self, of: NodeId, hands: &mut Hands<'_, Self, E>) {
-        let Some(gathering) = &mut self.gathering else { return };
-        gathering.sources.remove(&of);
-        if !gathering.sources.is_empty() {
+    fn have_all<E: Effects<InViews<Self>>>(
+        &mut self,
+        of: NodeId,
+        effects: &mut InnerEffects<'_, Self, E>,
+    ) {
+        let Some(transfer) = &mut self.transfer else { return };
+        transfer.sources.remove(&of);
+        if !transfer.sources.is_empty() {
             return;
         }
-        let early = self.gathering.take().map(|it| it.early).unwrap_or_default();
-        self.begin_names(hands);
+        let early = self.transfer.take().map(|it| it.early).unwrap_or_default();
+        self.begin_names(effects);
         for (from, letter) in early {
-            self.on_letter(from, letter, hands);
+            self.on_letter(from, letter, effects);
         }
     }
 
     /// What was said may be lost.
-    pub(super) fn say_again<E: Effects<InViews<Self>>>(&mut self, hands: &mut Hands<'_, Self, E>) {
-        for (&of, source) in self.gathering.iter().flat_map(|it| &it.sources) {
-            hands.say(of, Word::Lock(Letter::SendNames(source.have)));
+    pub(super) fn say_again<E: Effects<InViews<Self>>>(
+        &mut self,
+        effects: &mut InnerEffects<'_, Self, E>,
+    ) {
+        for (&of, source) in self.transfer.iter().flat_map(|it| &it.sources) {
+            effects.say(of, ViewMessage::Lock(NamedMessage::SendNames(source.have)));
         }
         for (from, number, _) in &self.unknown {
-            hands.say(*from, Word::Lock(Letter::WhatIs(*number)));
+            effects.say(*from, ViewMessage::Lock(NamedMessage::WhatIs(*number)));
         }
         for key in self.waits_for_others.clone() {
-            self.act(&key, hands, |place, fx| {
-                if let Place::Lock(desk) = place {
-                    desk.seat.beat(fx);
+            self.act(&key, effects, |place, fx| {
+                if let Place::Lock(clients) = place {
+                    clients.instance.beat(fx);
                 }
             });
         }

@@ -1,4 +1,4 @@
-//! The desk of one lock at one member: its clients wait here, first come, first served, and the
+//! The clients of one lock at one member: its clients wait here, first come, first served, and the
 //! member asks the others once for all of them.
 
 use alloc::collections::VecDeque;
@@ -7,22 +7,22 @@ use alloc::vec::Vec;
 use vorrang_protocol::{Delay, Effects, NodeId, NodeState, Refused, StateValue};
 
 use super::Table;
-use super::effects::NameHands;
+use super::effects::NameEffects;
 use crate::group::locks::in_views::InViews;
-use crate::group::locks::seat::{Application, Seat, Stance};
-use crate::group::locks::{Exclusive, NodeFactory, SeatEffects as _};
+use crate::group::locks::instance::{Application, Instance, Stance};
+use crate::group::locks::{Exclusive, InstanceEffects as _, NodeFactory};
 use crate::group::named::command::{
     ALREADY_HELD, ALREADY_WANTED, Client, Lead, Loss, NOT_HELD, NOT_WANTED, Notice,
 };
 use crate::group::named::message::Timer;
 use crate::group::named::name::Value;
-use crate::group::named::report::{Stand, claim};
+use crate::group::named::report::{NameReport, claim};
 use crate::mutex::{Claim, FencingToken};
 
-/// The desk.
+/// The clients.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::group::named) struct Desk<P> {
-    pub(in crate::group::named) seat: Seat<P>,
+pub(in crate::group::named) struct ClientQueue<P> {
+    pub(in crate::group::named) instance: Instance<P>,
     queue: VecDeque<Waiter>,
     /// The clients inside.
     holders: Vec<Holder>,
@@ -49,10 +49,10 @@ struct Holder {
     token: FencingToken,
 }
 
-impl<P: Exclusive> Desk<P> {
+impl<P: Exclusive> ClientQueue<P> {
     pub(in crate::group::named) const fn new() -> Self {
         Self {
-            seat: Seat::new(),
+            instance: Instance::new(),
             queue: VecDeque::new(),
             holders: Vec::new(),
             served: 0,
@@ -71,7 +71,7 @@ impl<P: Exclusive> Desk<P> {
     }
 
     const fn is_outside(&self) -> bool {
-        matches!(self.seat.application, Application::Outside | Application::Evicted)
+        matches!(self.instance.application, Application::Outside | Application::Evicted)
     }
 
     pub(in crate::group::named) fn is_held(&self) -> bool {
@@ -94,34 +94,34 @@ impl<P: Exclusive> Desk<P> {
 
     /// The view ends: how it stands, if it is not idle. A request that nobody waits for is
     /// forgotten with it.
-    pub(in crate::group::named) fn stop(&mut self) -> Option<Stand> {
-        self.seat.stop();
-        if self.queue.is_empty() && matches!(self.seat.application, Application::Waits { .. }) {
-            self.seat.application = Application::Outside;
+    pub(in crate::group::named) fn stop(&mut self) -> Option<NameReport> {
+        self.instance.stop();
+        if self.queue.is_empty() && matches!(self.instance.application, Application::Waits { .. }) {
+            self.instance.application = Application::Outside;
         }
-        let Stance { waits_since, is_inside, claim } = self.seat.stance();
+        let Stance { waits_since, is_inside, claim } = self.instance.stance();
         let is_leading = |it: &&Lead| self.holders.iter().any(|holder| holder.token == it.token);
         let lead = self.lead().filter(is_leading).cloned();
         let is_shared = claim == Claim::Shared;
         let is_idle = !is_inside && waits_since.is_none();
-        (!is_idle).then_some(Stand::Lock { waits_since, is_shared, lead })
+        (!is_idle).then_some(NameReport::Lock { waits_since, is_shared, lead })
     }
 
     /// A view begins, at whose beginning members stand like this.
     pub(in crate::group::named) fn begin<E: Effects<InViews<Table<P>>>>(
         &mut self,
         anew: &NodeFactory<P>,
-        standing: &[(NodeId, Stand)],
-        fx: &mut NameHands<'_, '_, P, E>,
+        standing: &[(NodeId, NameReport)],
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         let of = |node: NodeId| standing.iter().find(|it| it.0 == node)?.1.stance();
-        self.seat.begin(anew, fx.members.to_vec(), of, fx);
+        self.instance.begin(anew, fx.members.to_vec(), of, fx);
         if self.served >= 2 {
             Self::time_batch(fx);
         }
         let lead = standing.iter().find_map(|(_, stand)| match stand {
-            Stand::Lock { lead, .. } => lead.clone(),
-            Stand::Semaphore(_) => None,
+            NameReport::Lock { lead, .. } => lead.clone(),
+            NameReport::Semaphore(_) => None,
         });
         self.begin_lead(lead, fx);
     }
@@ -129,7 +129,7 @@ impl<P: Exclusive> Desk<P> {
     pub(in crate::group::named) fn acquire<E: Effects<InViews<Table<P>>>>(
         &mut self,
         (client, is_shared, value): (Client, bool, Option<Value>),
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) -> Result<(), Refused> {
         if self.holders.iter().any(|it| it.client == client) {
             return Err(ALREADY_HELD);
@@ -145,7 +145,7 @@ impl<P: Exclusive> Desk<P> {
     pub(in crate::group::named) fn release<E: Effects<InViews<Table<P>>>>(
         &mut self,
         client: Client,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) -> Result<(), Refused> {
         let at = self.holders.iter().position(|it| it.client == client).ok_or(NOT_HELD)?;
         let Holder { token, .. } = self.holders.swap_remove(at);
@@ -157,7 +157,7 @@ impl<P: Exclusive> Desk<P> {
     pub(in crate::group::named) fn withdraw<E: Effects<InViews<Table<P>>>>(
         &mut self,
         client: Client,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) -> Result<(), Refused> {
         let Some(at) = self.queue.iter().position(|it| it.client == client) else {
             return self.release(client, fx).map_err(|_| NOT_WANTED);
@@ -172,7 +172,7 @@ impl<P: Exclusive> Desk<P> {
     pub(in crate::group::named) fn lose<E: Effects<InViews<Table<P>>>>(
         &mut self,
         why: Loss,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         for Holder { client, token, .. } in core::mem::take(&mut self.holders) {
             let key = fx.key.clone();
@@ -187,14 +187,14 @@ impl<P: Exclusive> Desk<P> {
         self.is_spent = true;
     }
 
-    /// After anything that has happened to the seat: lets clients in and the member out until
+    /// After anything that has happened to the instance: lets clients in and the member out until
     /// nobody else may be.
     pub(in crate::group::named) fn settle<E: Effects<InViews<Table<P>>>>(
         &mut self,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         loop {
-            match self.seat.application {
+            match self.instance.application {
                 Application::Waits { .. } => return,
                 Application::Inside(claim) => {
                     self.serve(claim, fx);
@@ -202,15 +202,15 @@ impl<P: Exclusive> Desk<P> {
                         return;
                     }
                     if let Some(number) = fx.number.filter(|_| self.served >= 2) {
-                        fx.hands.cancel_timer(Timer::Turn(number));
+                        fx.effects.cancel_timer(Timer::Turn(number));
                     }
                     (self.served, self.is_spent) = (0, false);
-                    self.seat.leave(Application::Outside, fx);
+                    self.instance.leave(Application::Outside, fx);
                 }
                 Application::Outside | Application::Evicted => {
                     let Some(front) = self.queue.front() else { return };
                     // Where members cannot share, its own clients still can, under its claim.
-                    self.seat.acquire(claim(front.is_shared && fx.shares), fx);
+                    self.instance.acquire(claim(front.is_shared && fx.shares), fx);
                 }
             }
         }
@@ -221,7 +221,7 @@ impl<P: Exclusive> Desk<P> {
     fn serve<E: Effects<InViews<Table<P>>>>(
         &mut self,
         claim: Claim,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         while let Some(&Waiter { client, is_shared, .. }) = self.queue.front() {
             let fits = if is_shared {
@@ -249,16 +249,16 @@ impl<P: Exclusive> Desk<P> {
             let key = fx.key.clone();
             fx.notify(Notice::Granted { key, client, token });
             if let Some(value) = value {
-                let member = fx.hands.me();
+                let member = fx.effects.me();
                 self.leads(token, Some(Lead { member, token, value }), fx);
             }
         }
     }
 
     /// Limits how long clients have it one after the other, from this one on.
-    fn time_batch<E: Effects<InViews<Table<P>>>>(fx: &mut NameHands<'_, '_, P, E>) {
+    fn time_batch<E: Effects<InViews<Table<P>>>>(fx: &mut NameEffects<'_, '_, P, E>) {
         if let (Some(time), Some(number)) = (fx.batch.time, fx.number) {
-            fx.hands.set_timer(Timer::Turn(number), Delay::exactly(time));
+            fx.effects.set_timer(Timer::Turn(number), Delay::exactly(time));
         }
     }
 
@@ -267,7 +267,7 @@ impl<P: Exclusive> Desk<P> {
         &mut self,
         since: FencingToken,
         lead: Option<Lead>,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         fx.tell_leads(since, lead.clone());
         self.on_leads(since, lead, fx);
@@ -277,7 +277,7 @@ impl<P: Exclusive> Desk<P> {
     fn resign<E: Effects<InViews<Table<P>>>>(
         &mut self,
         token: FencingToken,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         if self.lead().is_some_and(|it| it.token == token) {
             self.leads(token, None, fx);
@@ -290,7 +290,7 @@ impl<P: Exclusive> Desk<P> {
         &mut self,
         since: FencingToken,
         lead: Option<Lead>,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         let is_new = match &self.lead {
             None => true,
@@ -308,14 +308,14 @@ impl<P: Exclusive> Desk<P> {
     fn begin_lead<E: Effects<InViews<Table<P>>>>(
         &mut self,
         lead: Option<Lead>,
-        fx: &mut NameHands<'_, '_, P, E>,
+        fx: &mut NameEffects<'_, '_, P, E>,
     ) {
         if self.lead() != lead.as_ref() {
             fx.tell_observers(lead.as_ref());
         }
         self.lead = lead.map(|lead| (lead.token, Some(lead)));
         // It may have given up while it could not tell.
-        let me = fx.hands.me();
+        let me = fx.effects.me();
         if let Some(Lead { token, .. }) = self.lead().filter(|it| it.member == me).cloned()
             && self.holders.iter().all(|it| it.token != token)
         {
@@ -337,7 +337,7 @@ impl<P: Exclusive> Desk<P> {
             .lead
             .as_ref()
             .map(|(since, lead)| (StateValue::shown(since), lead.as_ref().map(Lead::shown)));
-        self.seat
+        self.instance
             .shown()
             .with("clients inside", StateValue::list(holders))
             .with("clients waiting", StateValue::list(queue))

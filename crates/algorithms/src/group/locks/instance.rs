@@ -1,4 +1,4 @@
-//! The seat of one name at one member: whether its application is inside or waits, and the
+//! The instance of one name at one member: whether its application is inside or waits, and the
 //! algorithm, while a view lasts.
 
 use alloc::sync::Arc;
@@ -6,8 +6,8 @@ use alloc::vec::Vec;
 
 use vorrang_protocol::{Group, NodeId, NodeSet, NodeState, StateValue};
 
-use super::in_views::effects::{Among, SeatEffects};
-use super::message::Word;
+use super::in_views::effects::{Among, InstanceEffects};
+use super::message::ViewMessage;
 use super::rebuild::{Rebuilt, Roster};
 use super::{Exclusive, NodeFactory};
 use crate::mutex::{Claim, Command};
@@ -36,7 +36,7 @@ pub(in crate::group) struct Stance {
 
 /// The application and the algorithm.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(in crate::group) struct Seat<P> {
+pub(in crate::group) struct Instance<P> {
     pub(in crate::group) application: Application,
     /// The algorithm, while there is a view and it has not been told to end.
     pub(super) work: Option<Work<P>>,
@@ -65,7 +65,7 @@ fn place(members: &[NodeId], node: NodeId) -> Option<NodeId> {
     Some(NodeId(place as u32))
 }
 
-impl<P: Exclusive> Seat<P> {
+impl<P: Exclusive> Instance<P> {
     pub(in crate::group) const fn new() -> Self {
         Self { application: Application::Outside, work: None }
     }
@@ -96,7 +96,7 @@ impl<P: Exclusive> Seat<P> {
     }
 
     /// Begins the algorithm among members none of which is known to be inside or to wait.
-    pub(in crate::group) fn begin_idle<S: SeatEffects<P>>(
+    pub(in crate::group) fn begin_idle<S: InstanceEffects<P>>(
         &mut self,
         anew: &NodeFactory<P>,
         members: &Arc<[NodeId]>,
@@ -112,7 +112,7 @@ impl<P: Exclusive> Seat<P> {
 
     /// Lets the algorithm go on among the members of a view, with the same ones inside and waiting;
     /// if that cannot be told, starts it.
-    pub(in crate::group) fn begin<S: SeatEffects<P>>(
+    pub(in crate::group) fn begin<S: InstanceEffects<P>>(
         &mut self,
         anew: &NodeFactory<P>,
         mut members: Vec<NodeId>,
@@ -152,19 +152,23 @@ impl<P: Exclusive> Seat<P> {
     }
 
     /// The application, which is outside, wants in.
-    pub(in crate::group) fn acquire<S: SeatEffects<P>>(&mut self, claim: Claim, fx: &mut S) {
+    pub(in crate::group) fn acquire<S: InstanceEffects<P>>(&mut self, claim: Claim, fx: &mut S) {
         self.application = Application::Waits { claim, since: fx.now() };
         self.ask(fx);
     }
 
     /// The application, which is inside, is so no more.
-    pub(in crate::group) fn leave<S: SeatEffects<P>>(&mut self, becomes: Application, fx: &mut S) {
+    pub(in crate::group) fn leave<S: InstanceEffects<P>>(
+        &mut self,
+        becomes: Application,
+        fx: &mut S,
+    ) {
         self.application = becomes;
         self.release(fx);
     }
 
     /// Asks for the application, if it waits and no member is inside from the last view.
-    pub(super) fn ask<S: SeatEffects<P>>(&mut self, fx: &mut S) {
+    pub(super) fn ask<S: InstanceEffects<P>>(&mut self, fx: &mut S) {
         let Application::Waits { claim, .. } = self.application else { return };
         if self.work.as_ref().is_some_and(|work| work.inside.is_empty()) {
             // A node that is outside may ask. One that messages of a broken member have led astray
@@ -177,7 +181,7 @@ impl<P: Exclusive> Seat<P> {
 
     /// A member that was inside when the view began has left. If it was this node, it tells the
     /// others.
-    fn leaves<S: SeatEffects<P>>(&mut self, who: NodeId, fx: &mut S) {
+    fn leaves<S: InstanceEffects<P>>(&mut self, who: NodeId, fx: &mut S) {
         let Some(work) = self.work.as_mut() else { return };
         if !work.inside.remove(who) {
             return;
@@ -185,7 +189,7 @@ impl<P: Exclusive> Seat<P> {
         let is_free = work.inside.is_empty();
         if who == fx.me() {
             let mut others = work.members.iter().copied().filter(|&it| it != who);
-            fx.say_to_each(&mut others, Word::Left);
+            fx.say_to_each(&mut others, ViewMessage::Left);
         }
         if is_free {
             self.ask(fx);
@@ -193,13 +197,13 @@ impl<P: Exclusive> Seat<P> {
     }
 
     /// Lets the algorithm act, if it goes on, and the application enter if it says so.
-    pub(in crate::group) fn on_work<S: SeatEffects<P>>(
+    pub(in crate::group) fn on_work<S: InstanceEffects<P>>(
         &mut self,
         fx: &mut S,
         act: impl FnOnce(&mut P, &mut Among<'_, S>),
     ) {
         let Some(work) = &mut self.work else { return };
-        let mut among = Among { seat: fx, members: &work.members, has_entered: false };
+        let mut among = Among { instance: fx, members: &work.members, has_entered: false };
         act(&mut work.node, &mut among);
         if among.has_entered && matches!(self.application, Application::Waits { .. }) {
             work.is_granted = true;
@@ -208,7 +212,7 @@ impl<P: Exclusive> Seat<P> {
     }
 
     /// Lets the application enter, if the algorithm lets it and so does the member.
-    pub(in crate::group) fn enter<S: SeatEffects<P>>(&mut self, fx: &mut S) {
+    pub(in crate::group) fn enter<S: InstanceEffects<P>>(&mut self, fx: &mut S) {
         let Some(work) = self.work.as_mut().filter(|it| it.is_granted) else { return };
         let Application::Waits { claim, .. } = self.application else { return };
         let Some(token) = fx.token() else { return };
@@ -218,7 +222,7 @@ impl<P: Exclusive> Seat<P> {
     }
 
     /// The application is inside no more, as far as the algorithm is concerned.
-    fn release<S: SeatEffects<P>>(&mut self, fx: &mut S) {
+    fn release<S: InstanceEffects<P>>(&mut self, fx: &mut S) {
         let was_before = self.work.as_ref().is_some_and(|it| it.inside.contains(fx.me()));
         if was_before {
             return self.leaves(fx.me(), fx);
@@ -230,31 +234,31 @@ impl<P: Exclusive> Seat<P> {
     }
 
     /// Something about the name, by another member of the view.
-    pub(in crate::group) fn on_word<S: SeatEffects<P>>(
+    pub(in crate::group) fn on_word<S: InstanceEffects<P>>(
         &mut self,
         from: NodeId,
-        said: Word<P::Message>,
+        said: ViewMessage<P::Message>,
         fx: &mut S,
     ) {
         let Some(work) = &self.work else { return };
         let Some(place) = work.place(from) else { return };
         match said {
-            Word::Lock(message) => {
+            ViewMessage::Lock(message) => {
                 self.on_work(fx, |node, among| node.on_message(place, message, among));
             }
-            Word::Left => self.leaves(from, fx),
+            ViewMessage::Left => self.leaves(from, fx),
             // These are said of members, not of names.
-            Word::AreYouThere(_) | Word::IAmThere(_) => {}
-            Word::HaveYouLeft if work.inside.contains(fx.me()) => {}
-            Word::HaveYouLeft => fx.say(from, Word::Left),
+            ViewMessage::AreYouThere(_) | ViewMessage::IAmThere(_) => {}
+            ViewMessage::HaveYouLeft if work.inside.contains(fx.me()) => {}
+            ViewMessage::HaveYouLeft => fx.say(from, ViewMessage::Left),
         }
     }
 
     /// The message may be lost.
-    pub(in crate::group) fn beat<S: SeatEffects<P>>(&self, fx: &mut S) {
+    pub(in crate::group) fn beat<S: InstanceEffects<P>>(&self, fx: &mut S) {
         let Some(work) = self.work.as_ref().filter(|it| !it.inside.is_empty()) else { return };
         let me = fx.me();
-        fx.say_to_each(&mut work.inside.iter().filter(|&it| it != me), Word::HaveYouLeft);
+        fx.say_to_each(&mut work.inside.iter().filter(|&it| it != me), ViewMessage::HaveYouLeft);
     }
 
     pub(in crate::group) fn shown(&self) -> NodeState {

@@ -11,35 +11,35 @@ use tokio::time::{Instant, timeout};
 
 use crate::rate_limit::RateLimit;
 
-/// How many strangers may be at the door at once; more are turned away, and try again.
-const MAX_AT_THE_DOOR: usize = 128;
+/// How many connections may wait for their hello at once; more are turned away, and try again.
+const MAX_UNIDENTIFIED: usize = 128;
 /// How long one who must go may take to leave.
 const LEAVING: Duration = Duration::from_millis(50);
-/// How often it is said that strangers make no sense: so often at once, and then once in a while.
+/// How often it is said that connections make no sense: so often at once, and then once in a while.
 const COMPLAINTS: RateLimit = RateLimit::new(50, Duration::from_secs(1));
 
 /// The connections that were accepted and are not admitted yet.
 #[derive(Debug)]
-pub(crate) struct Door {
+pub(crate) struct Unidentified {
     places: Arc<Semaphore>,
     /// The oldest first.
-    guests: VecDeque<Guest>,
+    connections: VecDeque<Connection>,
     crowded: RateLimit,
     complaints: Complaints,
 }
 
 #[derive(Debug)]
-struct Guest {
+struct Connection {
     /// The host that it comes from.
     host: String,
     task: AbortHandle,
 }
 
-impl Door {
+impl Unidentified {
     pub(crate) fn new() -> Self {
         Self {
-            places: Arc::new(Semaphore::new(MAX_AT_THE_DOOR)),
-            guests: VecDeque::new(),
+            places: Arc::new(Semaphore::new(MAX_UNIDENTIFIED)),
+            connections: VecDeque::new(),
             crowded: COMPLAINTS,
             complaints: Complaints::default(),
         }
@@ -53,10 +53,10 @@ impl Door {
             return Some(place);
         }
         self.forget_the_gone();
-        let leaves = self.who_leaves().and_then(|place| self.guests.remove(place));
+        let leaves = self.who_leaves().and_then(|place| self.connections.remove(place));
         if let Some(missed) = self.crowded.ask(Instant::now()) {
             let goes = leaves.as_ref().map_or("the newest", |_| "the oldest");
-            tracing::warn!(%from, missed, "too many connections at the door: {goes} goes");
+            tracing::warn!(%from, missed, "too many connections without a hello: {goes} goes");
         }
         leaves?.task.abort();
         // It leaves as soon as it is its turn to run.
@@ -65,10 +65,10 @@ impl Door {
 
     /// One that was given a place waits there.
     pub(crate) fn waits(&mut self, from: &str, task: AbortHandle) {
-        if self.guests.len() >= 2 * MAX_AT_THE_DOOR {
+        if self.connections.len() >= 2 * MAX_UNIDENTIFIED {
             self.forget_the_gone();
         }
-        self.guests.push_back(Guest { host: host(from).to_owned(), task });
+        self.connections.push_back(Connection { host: host(from).to_owned(), task });
     }
 
     /// What is said of those who make no sense.
@@ -77,17 +77,17 @@ impl Door {
     }
 
     fn forget_the_gone(&mut self) {
-        self.guests.retain(|guest| !guest.task.is_finished());
+        self.connections.retain(|connection| !connection.task.is_finished());
     }
 
     /// The oldest of the host from which most have come; of several such hosts, the oldest of all.
     fn who_leaves(&self) -> Option<usize> {
         let mut crowds: HashMap<&str, usize> = HashMap::new();
-        for guest in &self.guests {
-            *crowds.entry(&guest.host).or_default() += 1;
+        for connection in &self.connections {
+            *crowds.entry(&connection.host).or_default() += 1;
         }
         let largest = crowds.values().max()?;
-        self.guests.iter().position(|guest| crowds[guest.host.as_str()] == *largest)
+        self.connections.iter().position(|connection| crowds[connection.host.as_str()] == *largest)
     }
 }
 
@@ -121,45 +121,52 @@ impl Complaints {
 mod tests {
     use super::*;
 
-    /// A door with guests from these addresses who say nothing.
-    fn door(from: &[&str]) -> Door {
-        let mut door = Door::new();
+    /// Connections from these addresses on which nothing is said.
+    fn unidentified(from: &[&str]) -> Unidentified {
+        let mut unidentified = Unidentified::new();
         for from in from {
-            door.waits(from, tokio::spawn(std::future::pending::<()>()).abort_handle());
+            unidentified.waits(from, tokio::spawn(std::future::pending::<()>()).abort_handle());
         }
-        door
+        unidentified
     }
 
     #[tokio::test]
     async fn the_oldest_of_the_largest_crowd_leaves() {
-        assert_eq!(door(&[]).who_leaves(), None);
-        assert_eq!(door(&["10.0.0.1:1", "10.0.0.2:1", "10.0.0.2:2"]).who_leaves(), Some(1));
-        assert_eq!(door(&["10.0.0.1:1", "10.0.0.2:1"]).who_leaves(), Some(0));
-        assert_eq!(door(&["[::1]:7", "[::2]:7", "[::2]:8", "[::1]:9"]).who_leaves(), Some(0));
+        assert_eq!(unidentified(&[]).who_leaves(), None);
+        assert_eq!(unidentified(&["10.0.0.1:1", "10.0.0.2:1", "10.0.0.2:2"]).who_leaves(), Some(1));
+        assert_eq!(unidentified(&["10.0.0.1:1", "10.0.0.2:1"]).who_leaves(), Some(0));
+        assert_eq!(
+            unidentified(&["[::1]:7", "[::2]:7", "[::2]:8", "[::1]:9"]).who_leaves(),
+            Some(0)
+        );
     }
 
-    /// One host fills the door again and again; whoever has come from elsewhere keeps its place.
+    /// One host connects again and again; whoever has come from elsewhere keeps its place.
     #[tokio::test]
     async fn a_crowd_from_one_host_takes_no_place_from_another() {
-        let mut door = Door::new();
-        let enter = async |door: &mut Door, from: &str| {
-            let place = door.find_place(from).await.expect("somebody leaves");
+        let mut unidentified = Unidentified::new();
+        let enter = async |unidentified: &mut Unidentified, from: &str| {
+            let place = unidentified.find_place(from).await.expect("somebody leaves");
             let waits = tokio::spawn(async move {
                 std::future::pending::<()>().await;
                 drop(place);
             });
             let task = waits.abort_handle();
-            door.waits(from, task.clone());
+            unidentified.waits(from, task.clone());
             task
         };
-        let member = enter(&mut door, "10.0.0.9:1").await;
+        let member = enter(&mut unidentified, "10.0.0.9:1").await;
         let mut crowd = Vec::new();
-        for port in 0..4 * MAX_AT_THE_DOOR {
-            crowd.push(enter(&mut door, &format!("10.0.0.1:{port}")).await);
+        for port in 0..4 * MAX_UNIDENTIFIED {
+            crowd.push(enter(&mut unidentified, &format!("10.0.0.1:{port}")).await);
         }
         assert!(!member.is_finished());
         assert!(crowd[0].is_finished() && !crowd[crowd.len() - 1].is_finished());
-        assert!(door.guests.len() <= 2 * MAX_AT_THE_DOOR, "{}", door.guests.len());
+        assert!(
+            unidentified.connections.len() <= 2 * MAX_UNIDENTIFIED,
+            "{}",
+            unidentified.connections.len()
+        );
     }
 
     #[test]
