@@ -259,7 +259,7 @@ impl Known {
             });
         }
         let name = &|id: NodeId| self.name(id);
-        let words = Wording { name, stalled: "nothing is granted", remedy: "set 'data'" };
+        let words = Wording { name, stalled: "nothing is granted", remedy: Some("set 'data'") };
         health.zip(of_view).and_then(|(health, view)| health.trouble_in(view, &words)).or_else(
             || {
                 let view = members.view;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use vorrang_protocol::{Needs, Prospect};
+use vorrang_protocol::{GroupHealth, GroupView, Needs, Prospect};
 
 /// What a machine does for its application: reports of absent nodes say what becomes of that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -29,14 +29,16 @@ impl Service {
         }
     }
 
-    /// What stops in a group that cannot go on.
-    pub(crate) const fn stops(self) -> &'static str {
-        match self {
+    /// Why a group cannot go on, if it is so: what stops then, and whether its members may be given
+    /// stable storage.
+    pub(crate) fn trouble(self, health: &GroupHealth, of: &GroupView) -> Option<String> {
+        let stops = match self {
             Self::Requests => "nobody enters",
             Self::Elections => "no leader is found",
             Self::Waves => "no wave ends",
             Self::Multicasts => "nothing is delivered",
-        }
+        };
+        health.trouble_where(of, stops, self == Self::Requests)
     }
 
     /// What then happens to it, as in "it is granted" and "it can be granted".

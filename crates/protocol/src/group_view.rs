@@ -74,8 +74,8 @@ pub struct Wording<'a> {
     pub name: &'a dyn Fn(NodeId) -> String,
     /// What happens no more, as in `nobody enters`.
     pub stalled: &'a str,
-    /// How to have it that members forget nothing, as in `use --data`.
-    pub remedy: &'a str,
+    /// How to have it that members forget nothing, as in `use --data`, where that can be had.
+    pub remedy: Option<&'a str>,
 }
 
 impl fmt::Debug for Wording<'_> {
@@ -89,6 +89,12 @@ impl Wording<'_> {
     fn list(&self, nodes: impl Iterator<Item = NodeId>) -> String {
         let names: Vec<String> = nodes.map(self.name).collect();
         names.join(", ")
+    }
+
+    /// What to do so that it does not happen again, if that can be done, after this.
+    fn or_remedy(&self, before: char) -> String {
+        let remedy = |it| format!("{before} or {it}, with which members forget nothing");
+        self.remedy.map(remedy).unwrap_or_default()
     }
 }
 
@@ -105,13 +111,14 @@ impl GroupHealth {
     /// What is wrong with a group that has no majority, and what to do about it, in the words of a
     /// node on a terminal.
     pub fn trouble(&self, of: &GroupView) -> Option<String> {
-        self.trouble_where(of, "nobody enters")
+        self.trouble_where(of, "nobody enters", true)
     }
 
-    /// The same of any group, where this `stops`, as in "nobody enters".
-    pub fn trouble_where(&self, of: &GroupView, stops: &str) -> Option<String> {
-        let name = &|node: NodeId| node.to_string();
-        self.trouble_in(of, &Wording { name, stalled: stops, remedy: "use --data" })
+    /// The same of any group, where this `stops`, as in "nobody enters", and members may have
+    /// stable storage or not.
+    pub fn trouble_where(&self, of: &GroupView, stops: &str, may_store: bool) -> Option<String> {
+        let (name, remedy) = (&|node: NodeId| node.to_string(), may_store.then_some("use --data"));
+        self.trouble_in(of, &Wording { name, stalled: stops, remedy })
     }
 
     /// The same in these words.
@@ -120,7 +127,7 @@ impl GroupHealth {
         if of.view == 0 || *has_majority {
             return None;
         }
-        let &Wording { stalled, remedy, .. } = words;
+        let stalled = words.stalled;
         let view = format!("view {} {{{}}}", of.view, words.list(of.members.iter()));
         let silent = words.list(voters.iter().filter(|&it| suspected.contains(it)));
         let apart = words.list(voters.iter().filter(|&it| apart.contains(it)));
@@ -135,25 +142,8 @@ impl GroupHealth {
                 without(who)
             ));
         }
-        let lost = words.list(lost.iter());
         if *is_stable {
-            let voters = words.list(voters.iter());
-            let who = match (who.is_empty(), lost.is_empty()) {
-                (_, true) => who,
-                (true, false) => format!("{OTHER}: {lost}"),
-                (false, false) => format!("{who}; {OTHER}: {lost}"),
-            };
-            let then = if *may_recover {
-                "goes on when enough of them are back"
-            } else {
-                "goes on when enough of them are back with the directories that they had; if those \
-                 are lost for good, one that has kept its own must be made the only voter by force"
-            };
-            return Some(format!(
-                "no majority of the voters {{{voters}}} answers, and {stalled} any more{}: {view} \
-                 {then}",
-                without(who)
-            ));
+            return Some(self.of_voters(&view, words, who));
         }
         if *may_recover && silent.is_empty() {
             return Some(format!(
@@ -164,14 +154,15 @@ impl GroupHealth {
         }
         if *may_recover {
             return Some(format!(
-                "no majority of {view} answers, and {stalled} at this node any more{}: if those are \
-                 cut off, it goes on when enough of them are heard again, and they may go on \
+                "no majority of {view} answers, and {stalled} at this node any more{}: if those \
+                 are cut off, it goes on when enough of them are heard again, and they may go on \
                  without this node; only if those were killed, they have forgotten the view: then \
-                 start all of its members again, or {remedy}, with which members forget nothing",
-                without(who)
+                 start all of its members again{}",
+                without(who),
+                words.or_remedy(',')
             ));
         }
-        let left = words.list(voters.iter().filter(|&it| !self.lost.contains(it)));
+        let left = words.list(voters.iter().filter(|&it| !lost.contains(it)));
         let then = if left.is_empty() {
             "the founders begin a new group as soon as all of them are up".to_string()
         } else {
@@ -179,8 +170,32 @@ impl GroupHealth {
         };
         Some(format!(
             "no majority of {view} is left, and {stalled} any more (started again, and have \
-             forgotten the view: {lost}): {then}; or {remedy}, with which members forget nothing"
+             forgotten the view: {}): {then}{}",
+            words.list(lost.iter()),
+            words.or_remedy(';')
         ))
+    }
+
+    /// What is wrong where votes outlive a crash.
+    fn of_voters(&self, view: &str, words: &Wording<'_>, who: String) -> String {
+        let (voters, lost) = (words.list(self.voters.iter()), words.list(self.lost.iter()));
+        let who = match (who.is_empty(), lost.is_empty()) {
+            (_, true) => who,
+            (true, false) => format!("{OTHER}: {lost}"),
+            (false, false) => format!("{who}; {OTHER}: {lost}"),
+        };
+        let who = if who.is_empty() { who } else { format!(" ({who})") };
+        let then = if self.may_recover {
+            "goes on when enough of them are back"
+        } else {
+            "goes on when enough of them are back with the directories that they had; if those are \
+             lost for good, one that has kept its own must be made the only voter by force"
+        };
+        let stalled = words.stalled;
+        format!(
+            "no majority of the voters {{{voters}}} answers, and {stalled} any more{who}: {view} \
+             {then}"
+        )
     }
 }
 
@@ -236,12 +251,15 @@ mod tests {
         let said = only_links.trouble(&of).unwrap_or_default();
         assert!(said.contains("(heard here, and not by all others that are: 2)"), "{said}");
         assert!(said.ends_with("links between them are mended"), "{said}");
+        let said = silent.trouble_where(&of, "nothing is delivered", false).unwrap_or_default();
+        assert!(said.contains("answers, and nothing is delivered at this node any more"), "{said}");
+        assert!(said.ends_with("then start all of its members again"), "{said}");
         let out = GroupView { is_in: false, ..of.clone() };
         let said = silent.trouble(&out).unwrap_or_default();
         assert!(said.starts_with("this node does not belong to view 7 {0, 2}"), "{said}");
         assert!(said.contains("(silent: 0)") && !said.contains("start all"), "{said}");
         let name = &|node: NodeId| ["a", "b", "c"][node.index()].to_string();
-        let words = Wording { name, stalled: "nothing is granted", remedy: "set data" };
+        let words = Wording { name, stalled: "nothing is granted", remedy: Some("set data") };
         let said = silent.trouble_in(&of, &words).unwrap_or_default();
         assert!(said.starts_with("no majority of view 7 {a, c} answers, and nothing is granted"));
         assert!(said.contains("(silent: a)") && said.contains("or set data, with"), "{said}");

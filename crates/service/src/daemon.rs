@@ -277,8 +277,8 @@ impl Signals {
         })
     }
 
-    /// The next one that tells the daemon to leave, by its number; until then it reads again what it
-    /// is told to.
+    /// The next one that tells the daemon to leave, by its number. Until then it reads again what
+    /// it is told to.
     async fn next(&mut self, read_again: impl Fn()) -> u8 {
         loop {
             tokio::select! {

@@ -71,10 +71,10 @@ pub const CARD: Card = Card {
 /// Three times as long as a result is waited for, and to notice twice who is missing or one too
 /// many. After the last fault no list is lost any more, and one that begins then has all that are
 /// up, so its result is the same as that of every other such list. By the end of the first wait all
-/// that was said before has been heard, or is waited for no longer: whoever waited in vain calls. By
-/// the end of the second, whoever follows a leader that was down when it was told of it suspects it
-/// (its head start is as long), or two leaders have heard each other, and they call. By the end of
-/// the third all have heard the result of that.
+/// that was said before has been heard, or is waited for no longer: whoever waited in vain calls.
+/// By the end of the second, whoever follows a leader that was down when it was told of it suspects
+/// it (its head start is as long), or two leaders have heard each other, and they call. By the end
+/// of the third all have heard the result of that.
 fn settling(setup: &Setup) -> Duration {
     let result = Timeouts::new(setup.group.size(), setup.within, setup.late).result.max;
     result.saturating_mul(3).saturating_add(notices(setup).saturating_mul(2))

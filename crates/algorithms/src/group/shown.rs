@@ -27,7 +27,7 @@ impl Shown for Payload {
     }
 }
 
-/// Its last digits: of it matters whether it is that of another.
+/// In short: what matters of it is whether it is that of another.
 impl Shown for Digest {
     fn shown(&self) -> StateValue {
         let Self(digest) = self;

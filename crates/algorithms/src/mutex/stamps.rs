@@ -12,8 +12,8 @@
 //! | --- | --- |
 //! | Lamport, Ricart–Agrawala, total order by stamps | promised |
 //! | Carvalho–Roucairol | no: who has all permissions enters again before an older one arrives |
-//! | Maekawa, Sanders, Cao–Singhal, majority votes | no: the younger of two may have all its locks before the older one has asked |
-//! | several inside together | has no meaning: an older request may wait for a claim that a younger one does not want |
+//! | Maekawa, Sanders, Cao–Singhal, majority votes | no: the same, with locks |
+//! | several inside together | no: a younger request may fit in while an older one waits |
 //! | coordinator, tokens, other orders | requests have no stamps |
 
 use alloc::format;

@@ -22,6 +22,7 @@ use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rustix::process::{Signal, set_parent_process_death_signal};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use vorrang_lock::{Config, Group, Guard, Members, TlsFiles};
 use vorrang_service::api::{HoldEvent, HoldRequest};
@@ -78,6 +79,8 @@ pub(crate) trait Locks: Send {
 }
 
 pub(crate) fn run(arguments: &ClientArgs) -> Outcome<()> {
+    // Whoever starts it may be killed while it does what it was told.
+    set_parent_process_death_signal(Some(Signal::KILL))?;
     // As a program has it that does nothing else meanwhile.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // In a task of its own: a runtime treats its main future differently.
@@ -193,12 +196,19 @@ async fn obey_as_member(
             ("take", count) => {
                 let me = library.group.members().this;
                 taken.extend(library.take_many(&me, count.parse()?).await?);
+                if let Some(loss) = taken.iter().find_map(Guard::is_lost) {
+                    return Err(format!("lost while more were taken: {loss}").into());
+                }
                 println!("took");
             }
             ("watch", members) => {
                 let change = library.watch(members.parse()?).await?;
                 let held = taken.iter().filter(|it| it.is_lost().is_none()).count();
                 println!("changed {} {} {held}", change.view, change.suspected);
+                if let Some(loss) = taken.iter().find_map(Guard::is_lost) {
+                    let lost = taken.len() - held;
+                    eprintln!("{lost} of {} were lost: {loss}", taken.len());
+                }
             }
             ("leave", _) => {
                 taken.clear();

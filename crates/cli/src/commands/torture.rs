@@ -39,8 +39,9 @@ const SAVED_EVERY: Duration = Duration::from_secs(5);
 ///
 /// Tried are locks on views (--on-views), also without stable storage (--forgetful: that everyone
 /// is served is asked there only if no more than a minority crash before all are members again, and
-/// nothing else goes wrong), locks, elections and waves over reliable channels (--reliable), and by themselves the locks that tell crashed nodes by time, elections, failure
-/// detection, reliable multicast and virtual synchrony.
+/// nothing else goes wrong), locks, elections and waves over reliable channels (--reliable), and by
+/// themselves the locks that tell crashed nodes by time, elections, failure detection, reliable
+/// multicast and virtual synchrony.
 ///
 /// With --processes every node is a process. Of locks on views, with stable storage or without,
 /// these are killed as by kill -9 and perhaps started again, stopped by SIGSTOP and continued, and

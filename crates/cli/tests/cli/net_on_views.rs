@@ -41,6 +41,18 @@ fn a_lock_on_views_is_measured_over_a_network() {
     }
 }
 
+/// Processes that keep nothing on disk may have forgotten a view that had a holder: with leases the
+/// first of them is waited for.
+#[test]
+fn processes_have_the_lease_that_was_asked_for() {
+    let line = format!(
+        "run raymond --net --processes --on-views --nodes 2 --entries 4 --lease 2s {QUICK}"
+    );
+    let ran = judged(&line);
+    is_fine(&ran, &line);
+    assert!(ran.1["response_p99"].as_f64() > Some(1_500_000.0), "{:#}", ran.1);
+}
+
 /// One at a time, and in bursts: the same as without views.
 #[test]
 fn other_loads_go_over_a_network_on_views_too() {

@@ -178,7 +178,7 @@ fn a_group_without_most_of_its_nodes_does_not_say_that_it_goes_on() {
         let told = nodes[2].until_told("node 1 has left for good");
         assert!(told.contains("tolerates the loss of one node and not of more"), "{told}");
         // It is so as soon as the others are suspected.
-        let words = ["no majority of the voters {", stops, "any more (silent: "];
+        let words = ["no majority of view ", stops, "any more (silent: "];
         let says_so = (0..200).any(|_| {
             nodes[2].say("status");
             let within = || nodes[2].out.recv_timeout(Duration::from_millis(100)).ok();

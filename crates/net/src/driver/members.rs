@@ -140,7 +140,7 @@ impl<W: Network> Driver<W> {
     /// Why the machine's group cannot go on, if it is so.
     pub(super) fn trouble(&self) -> Option<String> {
         let (group, health) = (self.core.group_view()?, self.core.group_health()?);
-        health.trouble_where(&group, self.config.service.stops())
+        self.config.service.trouble(&health, &group)
     }
 
     /// Whether a request can be granted: an error if it never can, a warning if it may not.

@@ -358,7 +358,7 @@ impl<W: Network> Driver<W> {
         let (Some(group), Some(health)) = (&self.belonging, self.core.group_health()) else {
             return;
         };
-        let trouble = health.trouble_where(group, self.config.service.stops());
+        let trouble = self.config.service.trouble(&health, group);
         // Who exactly is silent is worth no word of its own.
         let kind = (group.view, trouble.is_some(), health.lost.clone());
         // If it was this node that stood still, what came meanwhile has not been read yet.

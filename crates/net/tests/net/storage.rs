@@ -210,19 +210,8 @@ fn a_forced_recovery_makes_one_node_the_only_voter() {
     assert!(recovery.view > before.view + 1_000_000);
     let others: Vec<NodeId> = recovery.others().map(|it| it.node).collect();
     assert_eq!(others, [0, 1].map(NodeId));
-    let again = StableStorage::reopen(&path).unwrap_err();
-    assert!(again.to_string().contains("is used by another process"), "{again}");
     drop(storage);
-    // Who looks leaves everything as it is.
-    let bytes = fs::read(path.join("state")).unwrap();
-    let looked = StableStorage::reopen(&path).unwrap();
-    assert_eq!((looked.owner(), &fs::read(path.join("state")).unwrap()), (&owner(2), &bytes));
-    assert_eq!(looked.restored(ViewLayer::blank(NodeId(2))).unwrap().view().id, recovery.view);
-    drop(looked);
-    let nowhere = path.join("nowhere");
-    let empty = StableStorage::reopen(&nowhere).unwrap_err().to_string();
-    assert!(empty.contains("there is nothing in") && !nowhere.exists(), "{empty}");
-
+    who_looks_leaves_everything_as_it_is(&path, recovery.view);
     let storage = StableStorage::open(&path, owner(2), true).unwrap();
     let mut left = make(NodeId(2), 7).restored(storage.machine().unwrap()).unwrap();
     left.on_restart(&mut Outbox::default());
@@ -232,6 +221,18 @@ fn a_forced_recovery_makes_one_node_the_only_voter() {
     let health = left.group_health().unwrap();
     assert!(health.has_majority && health.voters.iter().eq([NodeId(2)]), "{health:?}");
     fs::remove_dir_all(&path).unwrap();
+}
+
+fn who_looks_leaves_everything_as_it_is(path: &Path, view: u64) {
+    let bytes = fs::read(path.join("state")).unwrap();
+    let looked = StableStorage::reopen(path).unwrap();
+    assert_eq!((looked.owner(), &fs::read(path.join("state")).unwrap()), (&owner(2), &bytes));
+    assert_eq!(looked.restored(ViewLayer::blank(NodeId(2))).unwrap().view().id, view);
+    let twice = StableStorage::reopen(path).unwrap_err().to_string();
+    assert!(twice.contains("is used by another process"), "{twice}");
+    let nowhere = path.join("nowhere");
+    let empty = StableStorage::reopen(&nowhere).unwrap_err().to_string();
+    assert!(empty.contains("there is nothing in") && !nowhere.exists(), "{empty}");
 }
 
 type Lock = AnyNode<Command, Notice>;

@@ -134,7 +134,15 @@ async fn member<C: Carrier>(
 }
 
 async fn hears<C>(member: &mut Member<C>, of: u32, said: &str) {
-    let is_it = |notice: Notice| matches!(notice, Notice::Delivered { from, text, .. } if from.0 == of && *text.0 == *said);
+    let is_it = |notice: Notice| match notice {
+        Notice::Delivered { from, text, .. } => from.0 == of && *text.0 == *said,
+        Notice::Missed { .. }
+        | Notice::Full
+        | Notice::Room
+        | Notice::Begins { .. }
+        | Notice::Removed
+        | Notice::Left => false,
+    };
     let hears = async { while !is_it(member.1.recv().await.expect("the node goes on")) {} };
     soon("a delivery", hears).await;
 }

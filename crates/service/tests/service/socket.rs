@@ -1,8 +1,17 @@
 //! Where the daemon listens, and who gets in there.
 
+use std::io::{Write as _, copy};
+use std::net::Shutdown;
 use std::os::unix::fs::{FileTypeExt as _, PermissionsExt as _};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
 
 use rustix::process::Signal;
+use vorrang_service::api::{HoldEvent, HoldRequest};
+use vorrang_service::client::{Client, Target, new_id};
 use vorrang_testkit::Folder;
 
 use crate::support::{Daemon, run, stderr, vorrang};
@@ -95,4 +104,68 @@ fn two_daemons_with_one_data_directory_are_one_too_many() {
     let why = stderr(&output);
     assert_eq!(output.status.code(), Some(74), "{why}");
     assert!(why.contains("belongs to the group 'default', and this node has the group 'other'"));
+}
+
+/// Something between a client and the daemon that counts connections.
+struct Counting {
+    socket: PathBuf,
+    count: Arc<AtomicUsize>,
+}
+
+impl Counting {
+    fn before(daemon: &Path, socket: PathBuf) -> Self {
+        let listener = UnixListener::bind(&socket).expect("a socket");
+        let count = Arc::new(AtomicUsize::new(0));
+        let (daemon, counted) = (daemon.to_owned(), Arc::clone(&count));
+        thread::spawn(move || {
+            for client in listener.incoming() {
+                let client = client.expect("a connection");
+                counted.fetch_add(1, Ordering::SeqCst);
+                let Ok(daemon) = UnixStream::connect(&daemon) else { continue };
+                let other_ends = (client.try_clone(), daemon.try_clone());
+                let (to_client, to_daemon) =
+                    (other_ends.0.expect("an end"), other_ends.1.expect("an end"));
+                thread::spawn(move || pass_on(client, to_daemon));
+                thread::spawn(move || pass_on(daemon, to_client));
+            }
+        });
+        Self { socket, count }
+    }
+}
+
+fn pass_on(mut from: UnixStream, mut to: UnixStream) {
+    // However it ends, the other end is told.
+    let _ = copy(&mut from, &mut to);
+    let _ = to.flush();
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+#[tokio::test]
+async fn a_client_keeps_its_connections_and_opens_others_when_the_daemon_is_another() {
+    async fn lock(client: &Client) {
+        let id = new_id();
+        let mut hold = client.hold(&id, &HoldRequest::lock("x")).await.expect("an answer");
+        loop {
+            let event = hold.next().await.expect("a line").expect("another line");
+            if let HoldEvent::Granted { .. } = event {
+                break;
+            }
+        }
+        client.release(&id).await.expect("it is released");
+        while hold.next().await.expect("the end").is_some() {}
+    }
+    let folder = Folder::new("kept");
+    let daemon = Daemon::start(&folder, "a", &[]);
+    let between = Counting::before(&daemon.socket, folder.file("between.sock"));
+    let client = Client::new(Target::Socket(between.socket.clone()));
+    for _ in 0..3 {
+        lock(&client).await;
+    }
+    // One for what is told of a hold, and one for what is asked meanwhile.
+    assert_eq!(between.count.load(Ordering::SeqCst), 2);
+
+    drop(daemon);
+    let _daemon = Daemon::start(&folder, "a", &[]);
+    lock(&client).await;
+    assert_eq!(between.count.load(Ordering::SeqCst), 4);
 }

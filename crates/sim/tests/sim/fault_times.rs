@@ -80,7 +80,7 @@ fn while_a_majority_is_silent_nobody_enters_and_when_it_is_back_all_do() {
         // What was said before may still arrive.
         assert_eq!(entered_in(&report, (BEGINS + 2 * MS, ENDS)).count(), 0, "{context}");
         for node in (0..5).map(NodeId) {
-            let mut soon = entered_in(&report, (ENDS, ENDS + 100 * MS));
+            let mut soon = entered_in(&report, (ENDS, ENDS + 200 * MS));
             assert!(soon.any(|it| it == node), "{node}, {context}");
         }
     }

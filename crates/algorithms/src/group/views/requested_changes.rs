@@ -1,5 +1,5 @@
-//! What is to be different in the next view: asked for at a member, said by it with every heartbeat,
-//! and heeded by all.
+//! What is to be different in the next view: asked for at a member, said by it with every
+//! heartbeat, and heeded by all.
 
 use vorrang_protocol::{Effects, NodeId};
 

@@ -24,6 +24,7 @@ use super::turns::Turns;
 use crate::failure::Failure;
 use crate::options::check::CheckArgs;
 use crate::options::choice::{Choice as _, name};
+use crate::options::command_line::CommandLine;
 use crate::options::views::Suspicions;
 use crate::problem::remarks::surroundings;
 use crate::problem::retrace::{self, Retraced, Watching};
@@ -190,6 +191,22 @@ impl Around {
         self.faults.restarts > 0 && self.why_safety_alone(nodes).is_none()
     }
 
+    /// Adds what would have to be typed for it.
+    fn add_to(&self, line: &mut CommandLine, args: &CheckArgs) {
+        let Made { lease, forgets, second, .. } = self.made;
+        line.flag("on-views");
+        line.option("suspicions", &self.suspicions);
+        line.maybe("joins", Some(self.joins).filter(|&joins| joins > 0));
+        if forgets {
+            line.flag("forgetful");
+        }
+        line.maybe("second", second);
+        line.maybe("lease", lease.map(shown));
+        let (crashes, losses) = self.usual;
+        line.maybe("crashes", (args.crashes().is_none() && crashes > 0).then_some(crashes));
+        line.maybe("losses", (args.losses().is_none() && losses > 0).then_some(losses));
+    }
+
     /// In words, as in `node 0 suspects 2, 1 node joins`.
     fn in_words(&self, nodes: u32) -> String {
         let suspects = |(by, of): &(NodeId, NodeId)| format!("node {by} may suspect {of}");
@@ -261,17 +278,7 @@ pub(super) fn query(of: &Entry<Mutex>, args: &CheckArgs) -> Result<Query, Failur
 
     let mut line = args.line(&about, &setup, order);
     turns.add_to(&mut line, card);
-    line.flag("on-views");
-    line.option("suspicions", &around.suspicions);
-    line.maybe("joins", Some(around.joins).filter(|&joins| joins > 0));
-    if around.made.forgets {
-        line.flag("forgetful");
-    }
-    line.maybe("second", around.made.second);
-    line.maybe("lease", around.made.lease.map(shown));
-    let (crashes, losses) = around.usual;
-    line.maybe("crashes", (args.crashes().is_none() && crashes > 0).then_some(crashes));
-    line.maybe("losses", (args.losses().is_none() && losses > 0).then_some(losses));
+    around.add_to(&mut line, args);
 
     let mut remarks = Remarks::default();
     if let Some(slip) = args.slip() {
