@@ -22,7 +22,7 @@ public final class Etcd implements Peer.Lock {
         server = "http://" + arguments[0];
         long seconds = Long.parseLong(arguments[1]);
         name = Base64.getEncoder().encodeToString(arguments[2].getBytes(StandardCharsets.UTF_8));
-        lease = field("ID", ask("/v3/lease/grant", "{\"TTL\":" + seconds + "}"));
+        lease = field("ID", ask("lease/grant", "{\"TTL\":" + seconds + "}"));
         Thread alive = new Thread(() -> keepAlive(seconds * 1000 / 4));
         alive.setDaemon(true);
         alive.start();
@@ -31,18 +31,18 @@ public final class Etcd implements Peer.Lock {
     @Override
     public void take() throws Exception {
         String body = "{\"name\":\"" + name + "\",\"lease\":\"" + lease + "\"}";
-        key = field("key", ask("/v3/lock/lock", body));
+        key = field("key", ask("lock/lock", body));
     }
 
     @Override
     public void giveBack() throws Exception {
-        ask("/v3/lock/unlock", "{\"key\":\"" + key + "\"}");
+        ask("lock/unlock", "{\"key\":\"" + key + "\"}");
     }
 
     private void keepAlive(long pause) {
         try {
             while (true) {
-                ask("/v3/lease/keepalive", "{\"ID\":\"" + lease + "\"}");
+                ask("lease/keepalive", "{\"ID\":\"" + lease + "\"}");
                 Thread.sleep(pause);
             }
         } catch (Exception why) {
@@ -52,7 +52,7 @@ public final class Etcd implements Peer.Lock {
 
     private String ask(String path, String body) throws Exception {
         HttpURLConnection connection =
-                (HttpURLConnection) URI.create(server + path).toURL().openConnection();
+                (HttpURLConnection) URI.create(String.join("/", server, "v3", path)).toURL().openConnection();
         connection.setRequestMethod("POST");
         connection.setDoOutput(true);
         byte[] bytes = body.getBytes(StandardCharsets.UTF_8);

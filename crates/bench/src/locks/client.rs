@@ -1,16 +1,17 @@
 //! A client in a process of its own, which does what it is told line by line:
 //!
-//! | line | what it does | answer |
-//! | --- | --- | --- |
-//! | | starts, takes the lock once and gives it back | `ready` |
-//! | `turn SECONDS` | takes the lock and gives it back, again and again | `turned GRANTS NANOSECONDS HANDOVERS [MEDIAN]` |
-//! | `hold` | takes the lock | `held` |
-//! | `free` | gives it back | `freed` |
-//! | `take COUNT` | takes so many locks of other names, and keeps them | `took` |
-//! | `watch MEMBERS` | waits for another view, of so many members, and takes a new lock in it | `watching`, then `changed VIEW SUSPECTED HELD` |
-//! | `leave` | leaves the group | `left` |
+//! - `turn SECONDS`: takes the lock and gives it back, again and again. The answer is `turned` and
+//!   four figures: how often it was granted the lock, for how many nanoseconds it has asked, how
+//!   often it was another who had the lock last, and how long such a hand-over takes.
+//! - `hold` takes the lock (`held`), and `free` gives it back (`freed`).
+//! - `take COUNT` takes so many locks of other names, and keeps them (`took`).
+//! - `watch MEMBERS` (`watching`) waits for another view, of so many members, and takes a new lock
+//!   in it. The answer is `changed` and three figures: the number of the view, how often a member
+//!   was suspected meanwhile, and how many locks are still held.
+//! - `leave` leaves the group (`left`).
 //!
-//! It ends with its input. The clients of other services in `bench/peers` understand the first four.
+//! When it has taken the lock once and given it back, it says `ready`. It ends with its input. The
+//! clients of other services in `bench/peers` understand the first three, and have no last figure.
 //!
 //! Who asks again at once may be granted the lock before the others have been heard. So it is also
 //! counted how often it was another who had it last: under the lock, in a file that all share. The
@@ -51,9 +52,9 @@ pub(crate) struct ClientArgs {
     /// The directory of its stable storage
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// A member without leases
-    #[arg(long)]
-    no_leases: bool,
+    /// How long the leases of a member are, or `off`
+    #[arg(long, value_name = "TIME")]
+    lease: Option<String>,
     /// The name of the lock
     #[arg(long, value_name = "NAME", default_value = "contended")]
     lock: String,
@@ -125,8 +126,8 @@ fn config(arguments: &ClientArgs) -> Outcome<Config> {
     let mut config = Config { name: Some(arguments.name.clone()), ..Config::default() };
     config.set("member", &arguments.members)?;
     config.data.clone_from(&arguments.data);
-    if arguments.no_leases {
-        config.lease = None;
+    if let Some(lease) = &arguments.lease {
+        config.set("lease", lease)?;
     }
     config.tls = arguments.keys.as_ref().map(|keys| TlsFiles {
         authority: keys.join("ca.pem"),
@@ -197,7 +198,8 @@ async fn obey_as_member(
                 let me = library.group.members().this;
                 taken.extend(library.take_many(&me, count.parse()?).await?);
                 if let Some(loss) = taken.iter().find_map(Guard::is_lost) {
-                    return Err(format!("lost while more were taken: {loss}").into());
+                    // It is counted with those that are lost in a change of the view.
+                    eprintln!("lost while more were taken: {loss}");
                 }
                 println!("took");
             }
@@ -206,8 +208,7 @@ async fn obey_as_member(
                 let held = taken.iter().filter(|it| it.is_lost().is_none()).count();
                 println!("changed {} {} {held}", change.view, change.suspected);
                 if let Some(loss) = taken.iter().find_map(Guard::is_lost) {
-                    let lost = taken.len() - held;
-                    eprintln!("{lost} of {} were lost: {loss}", taken.len());
+                    eprintln!("{} of {} were lost: {loss}", taken.len() - held, taken.len());
                 }
             }
             ("leave", _) => {

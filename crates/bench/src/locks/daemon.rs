@@ -27,7 +27,9 @@ impl Daemon {
     /// Starts one, with its log beside its socket.
     pub(crate) fn start(program: &Path, socket: PathBuf, arguments: &[&str]) -> Outcome<Self> {
         let log = File::options().create(true).append(true).open(socket.with_extension("log"))?;
-        let mut command = Command::new(program);
+        // However this program ends, the daemon is not left behind.
+        let mut command = Command::new("setpriv");
+        command.args(["--pdeathsig", "KILL", "--"]).arg(program);
         command.args(["serve", "--socket"]).arg(&socket).args(arguments);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         Ok(Self { process: Process::start(&mut command)?, socket })

@@ -56,8 +56,8 @@ pub(crate) fn measure(arguments: &TableArgs, report: &mut Report) -> Outcome<()>
     report.row("  a process is started, until it is granted one", time(came), Target::AtMost(3.0));
     let suspected = (without.suspected + with.suspected) as f64;
     report.row("  members suspected meanwhile", (suspected, ""), Target::AtMost(0.0));
-    let lost = (without.lost + with.lost) as f64;
-    report.row("  locks lost meanwhile", (lost, ""), Target::AtMost(0.0));
+    let gone = (without.lost + with.lost) as f64;
+    report.row("  locks lost meanwhile", (gone, ""), Target::AtMost(0.0));
     Ok(())
 }
 

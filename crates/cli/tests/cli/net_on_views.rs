@@ -161,6 +161,7 @@ fn what_is_not_possible_over_a_network_is_refused_with_the_reason() {
         ("--net --flaw view-ignored", "the only mistake of locks on views is own-order"),
         ("--net --flaw greedy-holder", "greedy-holder"),
         ("--net --processes --load light --crash 1@1s", "is for --load heavy"),
+        ("--net --forgetful", "--forgetful: over a network nodes forget unless --data says"),
         ("--data somewhere", "--data somewhere: in the simulator nodes keep"),
     ] {
         let line = format!("run raymond --on-views --nodes 3 {more}");

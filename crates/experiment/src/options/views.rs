@@ -43,15 +43,16 @@ pub struct ViewsArgs {
     pub drift: Option<u32>,
     /// With --on-views and --net: keep on disk what nodes must not forget, as 'vorrang node --data'
     /// does, each in a directory of its own in this one, or in a new one that is removed in the
-    /// end. In the simulator nothing is forgotten that must not be
+    /// end. In the simulator nothing is forgotten that must not be, unless --forgetful
     #[cfg_attr(
         feature = "clap",
         arg(long, value_name = "DIR", requires = "on_views", num_args = 0..=1),
         arg(default_missing_value = "")
     )]
     pub data: Option<String>,
-    /// With --on-views: nodes keep nothing on stable storage, as those of 'vorrang node' without
-    /// --data; one that restarts has forgotten views and votes, and comes in as a new member
+    /// With --on-views, in the simulator: nodes keep nothing on stable storage, as those of 'vorrang
+    /// node' without --data; one that restarts has forgotten views and votes, and comes in as a new
+    /// member
     #[cfg_attr(feature = "clap", arg(long, requires = "on_views"))]
     pub forgetful: bool,
 }

@@ -24,6 +24,9 @@ async fn whoever_is_evicted_loses_what_it_holds_and_votes_when_it_is_added() {
     let guard = soon("a grant", members[1].lock("a")).await.unwrap();
     let before = member(&members[0], "b").life;
     soon("the eviction", members[0].evict("b")).await.unwrap();
+    // It is so when that returns.
+    let now = member(&members[0], "b");
+    assert!(now.life != before && !now.is_voter, "{now:?}");
     assert_eq!(soon("the loss", guard.lost()).await, Loss::Removed);
     assert_eq!(guard.is_lost().map(|it| it.code()), Some("evicted"));
     let evicted = members[1].members().evicted.expect("it is told");
@@ -50,7 +53,9 @@ async fn without_data_nobody_is_let_vote_and_the_last_one_stays() {
     let members = group(2, &patient()).await;
     let why = members[0].add_voter("b").await.unwrap_err();
     assert!(why.to_string().contains("keeps nothing on disk"), "{why}");
+    let before = member(&members[0], "b").life;
     soon("the eviction", members[0].evict("b")).await.unwrap();
+    assert_ne!(member(&members[0], "b").life, before);
     together(&members[1], 2).await;
     let alone = Group::start(patient()).await.unwrap();
     soon("a view", alone.lock("a")).await.unwrap();

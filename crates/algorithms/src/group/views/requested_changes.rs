@@ -128,8 +128,8 @@ mod tests {
         let mut node = member();
         for number in 0..1000 {
             let (of, since) = (NodeId((number % 5) as u32), number / 5);
-            let (member, voter) =
-                (Member { node: of, incarnation: since }, Voter { node: of, since });
+            let member = Member { node: of, incarnation: since };
+            let voter = Voter { node: of, since };
             let all = [Change::Evict(member), Change::Add(voter), Change::Remove(voter)];
             // It has another directory each time.
             hears(&mut node, 2, number, all.to_vec());

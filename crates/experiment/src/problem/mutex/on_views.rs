@@ -288,6 +288,11 @@ fn refuse_what_is_not_real(card: &Card, args: &RunArgs) -> Result<(), Failure> {
             "--data {directory}: in the simulator nodes keep what they must not forget without a \
              disk; it is for --net"
         )),
+        (_, true) if args.views.forgetful => refused(
+            "--forgetful: over a network nodes forget unless --data says where they keep what they \
+             must not forget; leave it out"
+                .to_owned(),
+        ),
         (_, true) if card.assumes.timely => refused(format!(
             "--on-views: {} assumes that messages take no longer than --within, which does not \
              hold where connections are made anew; with --net choose any other algorithm",
