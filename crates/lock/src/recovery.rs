@@ -111,7 +111,7 @@ impl Recovery {
         Ok(done.expect("it was agreed to"))
     }
 
-    fn of(config: &Config, recovery: recovery::Recovery) -> Self {
+    fn of(config: &Config, recovery: &recovery::Recovery) -> Self {
         let name = |id: NodeId| {
             let founder = config.members.get(id.index()).map(|it| it.name.clone());
             founder.unwrap_or_else(|| format!("number {id}"))
@@ -140,7 +140,7 @@ fn change(config: &Config, agree: impl FnOnce(Recovery) -> bool) -> Result<(), R
     let refused = |refused| StorageError::Refused { path: data.display().to_string(), refused };
     let (_, recovery) = views.recovered(now).map_err(refused)?;
     let view = recovery.view;
-    if agree(Recovery::of(config, recovery)) {
+    if agree(Recovery::of(config, &recovery)) {
         storage.recover(ViewLayer::blank(me), |views| views.recovered(view))?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! How connections come about: one task listens, one dials for every peer with a lower number that
-//! we are not connected with, and one asks every peer with a higher number that does not call to do so.
-//! They only exchange hellos; the node's task takes over from there.
+//! we are not connected with, and one asks every peer with a higher number that does not call to do
+//! so. They only exchange hellos; the node's task takes over from there.
 
 use std::io;
 use std::sync::Arc;
@@ -28,7 +28,8 @@ use crate::wire::{Frame, VERSION, WireError};
 /// How long a listener rests when the system refuses it connections: out of file descriptors,
 /// mostly.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// How much longer than the longest between two calls the pause between two such requests may become.
+/// How much longer than the longest between two calls the pause between two such requests may
+/// become.
 const KNOCK_PAUSES: u32 = 8;
 
 /// The messages of these tasks to the node's task.

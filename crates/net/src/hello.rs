@@ -32,9 +32,9 @@
 //! incarnation; and only if that is not known to be another process, **its claim about us**. So a
 //! process that has outlived its group cannot fence later ones.
 //!
-//! The node with the lower number does not dial. If it is not called for a while, it **asks to be dialled**: it
-//! sends its identity, without the secret numbers, and is told whether it will be called, or why
-//! not. So two nodes with different lists learn so even if neither dials the other.
+//! The node with the lower number does not dial. If it is not called for a while, it **asks to be
+//! dialled**: it sends its identity, without the secret numbers, and is told whether it will be
+//! called, or why not. So two nodes with different lists learn so even if neither dials the other.
 
 use serde::{Deserialize, Serialize};
 use vorrang_protocol::NodeId;

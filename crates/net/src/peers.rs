@@ -198,7 +198,7 @@ impl Driver<TcpNetwork> {
         }
     }
 
-    /// Sees to it that we get connected: dials a peer, or asks to be dialled if it is the one who dials.
+    /// Sees to it that we get connected: dials a peer, or asks it to, if it is the one who dials.
     pub(crate) fn dial(&mut self, peer: NodeId) {
         while self.world.tasks.try_join_next().is_some() {}
         let seed = self.world.rng.next_u64();
@@ -226,9 +226,8 @@ impl Driver<TcpNetwork> {
             } else {
                 self.config.timing.backoff_max
             };
-            let request =
-                connecting::request_dial(self.world.line.clone(), peer, address.clone(), pause);
-            self.world.tasks.spawn(request)
+            let shared = self.world.line.clone();
+            self.world.tasks.spawn(connecting::request_dial(shared, peer, address.clone(), pause))
         };
         self.world.callers[peer.index()] = Some(Caller { task, call_now, address });
     }

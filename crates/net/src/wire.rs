@@ -13,9 +13,9 @@
 //!   4     ack: received                                when there is no data for it to ride on,
 //!                                                      and when nothing was said for a while
 //!   5     bye: empty                                   last; the sender will not be back
-//!   6     request to dial: see `DialRequest`                           first, by one who waits to be called
-//!   7     join: see `JoinRequest`                             first, by one who has no number yet
-//!   8     place: see `JoinGrant`                           in answer to that
+//!   6     request to dial: see `DialRequest`           first, by one who waits to be called
+//!   7     join: see `JoinRequest`                      first, by one who has no number yet
+//!   8     place: see `JoinGrant`                       in answer to that
 //! ```
 //!
 //! `seq` counts the messages from one node to another, from 0, over all connections between the

@@ -15,7 +15,7 @@ pub enum Ask<B, I> {
     Leave,
     /// Tells all members something.
     Multicast(B),
-    /// Has stopped, as it was told to, and effects this over.
+    /// Has stopped, as it was told to, and hands this over.
     BlockOk(I),
     /// Wants the view to end, and another one to begin of the same members.
     Renew,

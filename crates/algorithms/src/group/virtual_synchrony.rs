@@ -14,7 +14,7 @@
 //!
 //! | layer | does |
 //! | --- | --- |
-//! | [`Replica`] | keeps the application's state, and effects it over |
+//! | [`Replica`] | keeps the application's state, and hands it over |
 //! | [`Views`] | messages in one order; the flush at the end |
 //! | [`Synod`] | one next view for every view: propose, learn |
 //! | [`Detecting`] | who seems to be down |

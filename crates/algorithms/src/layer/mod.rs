@@ -8,6 +8,7 @@ mod envelope;
 pub mod flaws;
 pub(crate) mod kinds;
 pub mod reliable;
+mod retries;
 pub mod second_process;
 
 pub use reliable::Reliable;

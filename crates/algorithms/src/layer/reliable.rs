@@ -49,7 +49,6 @@
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
-use core::time::Duration;
 
 use vorrang_protocol::{
     Delay, DynEffects, Effects, Graph, Group, Guard, NodeId, NodeState, Protocol, Refused,
@@ -58,32 +57,7 @@ use vorrang_protocol::{
 
 use super::envelope::Incarnation;
 pub use super::envelope::{Incarnations, Message, Timer, kinds};
-
-/// How long to wait for an acknowledgement, and how often.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Retries {
-    /// How long at first.
-    pub time_out: Duration,
-    /// How often something is sent again, without a sign of success, before the peer is left alone:
-    /// at least once.
-    pub tries: u8,
-}
-
-impl Retries {
-    /// How much longer a time-out becomes at most.
-    pub(crate) const MOST_DOUBLINGS: u32 = 6;
-
-    /// The patience to have if a message takes so long at most: there and back, and then some.
-    pub const fn within(delay: Duration, tries: u8) -> Self {
-        Self { time_out: delay.saturating_mul(3), tries }
-    }
-
-    /// How long to wait after so many tries.
-    pub(crate) fn delay(self, tries: u8) -> Delay {
-        let doublings = u32::from(tries).min(Self::MOST_DOUBLINGS);
-        Delay::exactly(self.time_out.saturating_mul(1 << doublings))
-    }
-}
+pub use super::retries::Retries;
 
 /// The peers of a node, which it greets when it restarts.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -505,11 +479,12 @@ impl<P: Protocol> Protocol for Reliable<P> {
 
 #[cfg(test)]
 mod tests {
-    use core::fmt;
-
     use alloc::format;
     use alloc::string::{String, ToString as _};
     use alloc::vec;
+    use core::fmt;
+    use core::time::Duration;
+
     use serde::{Deserialize, Serialize};
 
     use vorrang_protocol::{Effect, Message as _, Never, Outbox};

@@ -34,10 +34,10 @@
 //! [`within`](crate::setup::Setup::within) and fewer than R in a row are lost, no other is removed:
 //! the answer to one of the R is there before the next time-out. Where that is not so, a member
 //! that is up may miss what was dropped. Who was removed, has crashed or has left comes back [as a
-//! new incarnation](super::ordered::membership), which is waited for from the next message on. A *sender*
-//! that crashes sends nothing again: what was lost on its way to some is delivered by the others
-//! only, so that there is no agreement on its last window. With [requests to all](super::srm)
-//! whoever has a message repeats it, and a view agrees on it.
+//! new incarnation](super::ordered::membership), which is waited for from the next message on. A
+//! *sender* that crashes sends nothing again: what was lost on its way to some is delivered by the
+//! others only, so that there is no agreement on its last window. With [requests to
+//! all](super::srm) whoever has a message repeats it, and a view agrees on it.
 //!
 //! **Once, in order**: a sender's messages have numbers, without gaps; a receiver delivers them by
 //! number, keeps early ones and drops duplicates. **All get it**: a message that one member has not

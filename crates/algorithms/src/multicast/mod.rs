@@ -4,8 +4,8 @@
 //! sender's own. Links may lose, double and overtake messages.
 //!
 //! Two questions, and two kinds of files. How does a message get to everyone? That is a
-//! [carrier](ordered::carrier::Carrier): [`ack`], [`nack`] or [`srm`]. In which order is it delivered? That
-//! is an [order](ordering): one of six, on top of any carrier.
+//! [carrier](ordered::carrier::Carrier): [`ack`], [`nack`] or [`srm`]. In which order is it
+//! delivered? That is an [order](ordering): one of six, on top of any carrier.
 
 pub mod ack;
 pub mod body;

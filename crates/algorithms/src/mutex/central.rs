@@ -232,7 +232,7 @@ impl Protocol for Central {
         }
     }
 
-    /// The as_coordinator is the coordinator's.
+    /// What it keeps as coordinator is that of the coordinator alone.
     fn state(&self) -> NodeState {
         let phase = match self.phase {
             Phase::Outside => "outside",

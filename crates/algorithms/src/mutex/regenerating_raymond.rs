@@ -87,7 +87,7 @@ pub const CARD: Card = Card {
 };
 
 const FLAWS: &[Flaw] =
-    &flaws(Demonstration::of(&[1, 1, 1]), Demonstration::of(&[1, 1]).losing(2).fifo());
+    &flaws(Demonstration::of(&[0, 1, 1]).losing(1), Demonstration::of(&[1, 1]).losing(2).fifo());
 
 fn on_a_tree(at: &Setting) -> Setup {
     Setup { topology: TREE, ..at.setup.clone() }

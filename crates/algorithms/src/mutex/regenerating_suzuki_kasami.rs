@@ -80,4 +80,4 @@ pub const CARD: Card = Card {
 };
 
 const FLAWS: &[Flaw] =
-    &flaws(Demonstration::of(&[1, 1, 1]), Demonstration::of(&[1, 1]).losing(2).fifo());
+    &flaws(Demonstration::of(&[0, 1, 1]).losing(1), Demonstration::of(&[1, 1]).losing(2).fifo());

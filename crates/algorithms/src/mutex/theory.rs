@@ -30,10 +30,11 @@ pub(super) fn handled_by_all(messages: f64, at: &Setting) -> Span {
     Span::between(2.0 * messages / f64::from(at.nodes()), messages)
 }
 
-/// Where nodes lock the members of their quorums: the time from an exit to the next entry at most, in T, if no request with an older stamp comes
-/// meanwhile: after one T the locks of the leaver are back, and all waiting requests have arrived;
-/// after two all requests that block others know it, after three their locks are back as well, and
-/// after four the youngest of those that were refused nowhere has all its locks.
+/// Where nodes lock the members of their quorums: the time from an exit to the next entry at most,
+/// in T, if no request with an older stamp comes meanwhile. After one T the locks of the leaver are
+/// back, and all waiting requests have arrived; after two all requests that block others know it,
+/// after three their locks are back as well, and after four the youngest of those that were refused
+/// nowhere has all its locks.
 pub(super) const MOST_LOCKING_DELAY: f64 = 4.0;
 
 /// The quorums of a set-up.

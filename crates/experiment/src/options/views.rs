@@ -50,9 +50,9 @@ pub struct ViewsArgs {
         arg(default_missing_value = "")
     )]
     pub data: Option<String>,
-    /// With --on-views, in the simulator: nodes keep nothing on stable storage, as those of 'vorrang
-    /// node' without --data; one that restarts has forgotten views and votes, and comes in as a new
-    /// member
+    /// With --on-views, in the simulator: nodes keep nothing on stable storage, as those of
+    /// 'vorrang node' without --data; one that restarts has forgotten views and votes, and comes in
+    /// as a new member
     #[cfg_attr(feature = "clap", arg(long, requires = "on_views"))]
     pub forgetful: bool,
 }

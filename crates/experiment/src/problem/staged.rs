@@ -105,8 +105,11 @@ pub(super) struct Asked<Q: Explored> {
     turns: Vec<Vec<Ask<Q::Command>>>,
     turns_left: fn(&[Transition<NodeOf<Q>>], u32) -> u32,
     graph: Option<Graph>,
-    question: Box<dyn Fn(&CheckArgs) -> Result<Question<Q>, Failure>>,
+    question: AskedWith<Q>,
 }
+
+/// The question that the checker is asked with these options.
+type AskedWith<Q> = Box<dyn Fn(&CheckArgs) -> Result<Question<Q>, Failure>>;
 
 impl<Q: ProblemDriver> Asked<Q> {
     /// As of any algorithm by itself.

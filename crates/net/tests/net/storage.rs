@@ -292,7 +292,7 @@ fn with_stable_storage_tokens_grow_whatever_the_clocks_say_and_without_they_may_
             })
         };
         let mut nodes: Vec<Lock> = (0..3).map(|id| make(id, 7 * DAY)).collect();
-        let before = token_of(&mut nodes, |node, fx| node.on_start(fx));
+        let before = token_of(&mut nodes, Protocol::on_start);
         let again = |(id, node): (u32, &Lock)| {
             let (fresh, mut bytes) = (make(id, 6 * DAY), Vec::new());
             node.stored(&mut bytes);

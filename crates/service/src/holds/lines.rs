@@ -141,17 +141,17 @@ mod tests {
         let by = Asker { is_local: false, process: None };
         let request = HoldRequest::lock("a");
         let hold = Arc::new(Hold::new("1".to_owned(), Owner::Loopback, request, by));
-        let held = |is_ending| {
+        let is_over = |is_ending| {
             let token = Token { view: 1, number: 1 };
-            let held = Held { token, since: 1, deadline: None, is_at_risk: false, is_ending };
-            hold.status.send_replace(Status::Held(held));
+            let granted = Held { token, since: 1, deadline: None, is_at_risk: false, is_ending };
+            hold.status.send_replace(Status::Held(granted));
             hold.status.borrow().is_over()
         };
-        assert!(!held(false));
+        assert!(!is_over(false));
         let mut early = Lines::of(Arc::clone(&hold), None);
         let first = early.next().await.expect("it goes on");
         assert!(matches!(first[..], [HoldEvent::Granted { .. }]), "{first:?}");
-        assert!(held(true));
+        assert!(is_over(true));
         let mut late = Lines::of(Arc::clone(&hold), None);
         for lines in [&mut early, &mut late] {
             let said = timeout(Duration::from_millis(20), lines.next()).await;

@@ -162,15 +162,13 @@ async fn agreed(
     service: &Service,
     change: impl Future<Output = Result<(), LockError>>,
 ) -> Result<Answer, Refused> {
-    match timeout(AGREED_WITHIN, change).await {
-        Ok(done) => done.map(|()| answer::done()).map_err(|why| Refused::from(&why)),
-        Err(_) => {
-            let trouble = service.group.members().trouble.map_or_else(String::new, |it| it + "; ");
-            let why = format!(
-                "it is asked for, and the members have not agreed on it within {AGREED_WITHIN:?}: \
-                 {trouble}it is done as soon as they can"
-            );
-            Err(Refused::new(Code::Unavailable, why))
-        }
+    if let Ok(done) = timeout(AGREED_WITHIN, change).await {
+        return done.map(|()| answer::done()).map_err(|why| Refused::from(&why));
     }
+    let trouble = service.group.members().trouble.map_or_else(String::new, |it| it + "; ");
+    let why = format!(
+        "it is asked for, and the members have not agreed on it within {AGREED_WITHIN:?}: \
+         {trouble}it is done as soon as they can"
+    );
+    Err(Refused::new(Code::Unavailable, why))
 }

@@ -248,8 +248,8 @@ fn a_member_whose_disk_is_full_ends_and_the_others_go_on() {
     let mut held = a.hold("1", LOCK);
     held.granted();
     // Its own files are seen so from here.
-    let fill = format!("/proc/{}/root{small}/fill", a.id());
-    let full = std::fs::write(&fill, vec![0; 1 << 20]).unwrap_err();
+    let filler = format!("/proc/{}/root{small}/fill", a.id());
+    let full = std::fs::write(&filler, vec![0; 1 << 20]).unwrap_err();
     assert_eq!(full.kind(), std::io::ErrorKind::StorageFull, "{full}");
     // The next view is to be written down.
     c.signal(Signal::KILL);

@@ -122,7 +122,7 @@ fn the_command_has_the_terminal_and_its_keys() {
         "sh -c 'trap \"echo caught; exit 4\" INT; echo ready; while :; do sleep 0.1; done'",
     ));
     daemon.grants();
-    terminal.shows("\nready");
+    terminal.shows("ready\r\n");
     terminal.types("\x03");
     terminal.shows("caught");
     terminal.types("echo \"code $?.\"\n");
@@ -205,7 +205,7 @@ fn another_one_in_a_pipeline_has_the_terminal_until_the_command_wants_it() {
     let lock = |command: &str| format!("\"$PROGRAM\" lock --socket {socket} x -- {command}\n");
     terminal.types(&lock(&format!("sh -c 'echo in >&2' | {pipeline}")));
     daemon.grants();
-    terminal.shows("\nin");
+    terminal.shows("in\r\n");
     terminal.types("q\n");
     terminal.shows("pager [q]");
     daemon.forgets();
@@ -222,7 +222,7 @@ fn another_one_in_a_pipeline_has_the_terminal_until_the_command_wants_it() {
     // Ctrl-C is for all of them, and reaches the command through us.
     terminal.types(&lock("sh -c 'echo waits >&2; exec sleep 600' | cat"));
     daemon.grants();
-    terminal.shows("\nwaits");
+    terminal.shows("waits\r\n");
     terminal.types("\x03");
     terminal.types("echo \"codes ${PIPESTATUS[*]}.\"\n");
     terminal.shows("codes 130 130.");

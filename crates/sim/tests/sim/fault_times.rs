@@ -27,10 +27,10 @@ fn told_of(report: &Report<Resource>, members: u32, since: u64) -> u64 {
     views.next().map_or(u64::MAX, |it| it.0)
 }
 
-fn entered_in<'a>(
-    report: &'a Report<Resource>,
+fn entered_in(
+    report: &Report<Resource>,
     (from, to): (u64, u64),
-) -> impl Iterator<Item = NodeId> + 'a {
+) -> impl Iterator<Item = NodeId> + '_ {
     let within = move |it: &&(u64, NodeId)| (from..to).contains(&it.0);
     report.summary.entered.iter().filter(within).map(|it| it.1)
 }
@@ -63,7 +63,7 @@ fn a_detection_time_after_a_node_fails_the_others_go_on_and_with_it_when_it_is_b
 fn while_a_majority_is_silent_nobody_enters_and_when_it_is_back_all_do() {
     let silent = [0, 1, 2].map(NodeId);
     let cut = apart(&[0, 1, 2]);
-    let split = vec![apart(&[0]), apart(&[1]), apart(&[2])];
+    let split = [apart(&[0]), apart(&[1]), apart(&[2])];
     for (what, begin, end) in [
         ("pauses", silent.map(Fault::Pause).to_vec(), silent.map(Fault::Resume).to_vec()),
         (

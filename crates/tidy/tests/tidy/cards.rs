@@ -31,11 +31,14 @@ fn an_algorithm_is_called_like_its_file() {
         if !names.insert(name) {
             offences.add(REGISTRY, 1, format!("two cards are called '{name}': rename one"));
         }
-        let wanted = format!("/{}.rs", name.replace('-', "_"));
+        let wanted = name.replace('-', "_");
+        let is_fine = |path: &str| {
+            path.ends_with(&format!("/{wanted}.rs")) || path.ends_with(&format!("/{wanted}/mod.rs"))
+        };
         match file_of(&tree, &card) {
-            Some(file) if file.path.ends_with(&wanted) => {}
+            Some(file) if is_fine(&file.path) => {}
             Some(file) => {
-                let what = format!("holds '{name}': rename the file to {}", &wanted[1..]);
+                let what = format!("holds '{name}': rename the file to {wanted}.rs");
                 offences.add(&file.path, 1, what);
             }
             None => {

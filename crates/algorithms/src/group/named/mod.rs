@@ -13,9 +13,9 @@
 //! **What belongs to the member** is there once, whatever the number of names: the
 //! [views](super::views), the failure detector, the lease, the clock, and messages that come before
 //! their view ([`InViews`]). **What belongs to a name** is an algorithm among the members of the
-//! view, made when the name is first asked for, with a *instance* for each member, as in [one
-//! lock](super::locks), and a *clients* before it, where the member's clients wait. Nothing is created
-//! beforehand. [Semaphores](permit) have a machine of their own.
+//! view, made when the name is first asked for, with an *instance* for each member, as in [one
+//! lock](super::locks), and a *queue* before it, where the member's clients wait. Nothing is
+//! created beforehand. [Semaphores](permit) have a machine of their own.
 //!
 //! **The rules.**
 //!
@@ -23,12 +23,12 @@
 //!    does. To each other member it says the name with the first message, and only the number after
 //!    that. What comes with a number that is not known is kept, and the name asked for. Numbers
 //!    mean nothing in the next view. Whoever must drop a message ends the view.
-//! 2. *Desks.* Clients are served in the order in which they came. The member asks for the claim of
-//!    the first one. When it is inside, it lets the first in, and then others, one after the other
-//!    or, if they share, together: each with a token of its own, from the same clock. It leaves
-//!    when nobody is inside who may be, and after a *batch*: so many clients, or so long. It effects
-//!    nothing over when the view has been told to end, or when less than the grace of its lease is
-//!    left.
+//! 2. *Queues.* Clients are served in the order in which they came. The member asks for the claim
+//!    of the first one. When it is inside, it lets the first in, and then others, one after the
+//!    other or, if they share, together: each with a token of its own, from the same clock. It
+//!    leaves when nobody is inside who may be, and after a *batch*: so many clients, or so long. It
+//!    hands nothing over when the view has been told to end, or when less than the grace of its
+//!    lease is left.
 //!    With an algorithm that grants members no shared claim, the claim is exclusive, and the
 //!    clients of one member share it.
 //! 3. *The end of a view.* Members report the names that their clients have or wait for, and forget
@@ -46,7 +46,7 @@
 //! its algorithm among these members. By rule 1 each is heard under the right name, and none is
 //! left out but with the view. A member that has not begun a name keeps, or asks again for, what
 //! comes; none forgets it before the view ends (rule 3), so no message finds a machine that has
-//! forgotten what it did. Hence at most one member is inside, or only such as share. Its clients lets
+//! forgotten what it did. Hence at most one member is inside, or only such as share. Its queue lets
 //! in whoever may be inside together, since an exclusive claim covers all of the member's clients
 //! in turn, and a shared one is given to those who share. *From view to view* as with one lock: who
 //! is inside is reported, by its own member, for whoever is inside is known where it is. A name

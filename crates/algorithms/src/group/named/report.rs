@@ -19,7 +19,7 @@ use crate::group::locks::instance::Stance;
 use crate::group::shown::Shown;
 use crate::mutex::Claim;
 
-/// What a member effects over when a view ends.
+/// What a member hands over when a view ends.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Handover {
     /// Whether an evicted member may not know it yet.

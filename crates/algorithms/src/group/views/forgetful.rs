@@ -18,7 +18,8 @@ impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
     /// A node without stable storage, which knows of no group: it comes in when it asks to. It has
     /// never been in a life of this number, nor of a larger one: of that its maker must be sure,
     /// and a clock will do. Of the [founders](Founding) one is to found the group, if there is
-    /// none. See [the whole](crate::group::virtual_synchrony) for what it may not do that others may.
+    /// none. See [the whole](crate::group::virtual_synchrony) for what it may not do that
+    /// others may.
     pub fn forgetful(
         me: NodeId,
         universe: Group,

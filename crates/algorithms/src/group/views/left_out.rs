@@ -14,12 +14,12 @@
 //! Heartbeats that say something new of whom their sender misses come out of turn, and perhaps
 //! several in a row: they do not count as being heard, nor as repeating what was claimed before.
 //!
-//! Of the members that it hears the coordinator leaves out [the fewest](crate::group::cover) such that no
-//! believed claim is left between two that stay, itself among those that do: those with the lowest
-//! numbers stay where there is a choice. They are treated as suspected ones: neither awaited in the
-//! flush nor members of the next view. A node joins only if there is no believed claim between it
-//! and those that stay; so a node that was left out does not come back before the link is mended,
-//! and views do not change to and fro. Newcomers never displace members.
+//! Of the members that it hears the coordinator leaves out [the fewest](crate::group::cover) such
+//! that no believed claim is left between two that stay, itself among those that do: those with the
+//! lowest numbers stay where there is a choice. They are treated as suspected ones: neither awaited
+//! in the flush nor members of the next view. A node joins only if there is no believed claim
+//! between it and those that stay; so a node that was left out does not come back before the link
+//! is mended, and views do not change to and fro. Newcomers never displace members.
 //!
 //! A coordinator that misses several members at once may itself be the one that is cut off. So it
 //! proposes no view before each of the others that it hears has been heard twice since, or misses

@@ -1,8 +1,8 @@
 //! Views, and messages in one order within each: the machine in the middle of the stack, between a
 //! failure detector below (which feeds it) and an application above (which blocks when it is told).
 //!
-//! Its purpose and its proof are in [the whole](crate::group::virtual_synchrony). Here is the state of a
-//! member in a view, and how it handles messages; `change.rs` has the view change.
+//! Its purpose and its proof are in [the whole](crate::group::virtual_synchrony). Here is the state
+//! of a member in a view, and how it handles messages; `change.rs` has the view change.
 
 mod change;
 mod forgetful;
@@ -146,7 +146,7 @@ impl<B: Shown, I: Shown, D: Decision<Install<B, I>>> Views<B, I, D> {
         }
     }
 
-    /// The same for an application that effects over nothing without which others could not begin.
+    /// The same for an application that hands over nothing without which others could not begin.
     #[must_use]
     pub fn without_state(self) -> Self {
         Self { has_state: false, ..self }

@@ -48,8 +48,9 @@
 //! has not answered R heartbeats in a row is removed, as [with acknowledgements](super::ack), and
 //! so is a sender that has not answered R repeated requests in a row: what it has said that is
 //! missing is lost with it, though others may have it: there is no agreement on the last messages
-//! of a sender that crashes while messages are lost. Members [come and go](super::membership).
-//! Where messages are reordered, there seem to be gaps, and some messages are sent twice.
+//! of a sender that crashes while messages are lost. Members [come and
+//! go](super::ordered::membership). Where messages are reordered, there seem to be gaps, and some
+//! messages are sent twice.
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **Everyone gets it**
 //! (but for `stop` and `none`): as long as the sender does not know that all have everything it
@@ -65,6 +66,7 @@ mod beginnings;
 mod digests;
 mod gone;
 pub mod message;
+mod stream;
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -75,6 +77,7 @@ use vorrang_protocol::{Effects, Group, NodeId, NodeState, SortedMap, StateValue}
 
 use self::message::ask;
 pub use self::message::{Message, Timer};
+pub(super) use self::stream::Stream;
 use super::body::{Body, Numbered};
 use super::card::{CONTROL, Card, Demonstration, Flaw, LATENCY, Setting, Terms};
 use super::inbox::{Arrival, Inbox};
@@ -107,25 +110,6 @@ pub struct Nack {
     pub(super) beats: u8,
     pub(super) streams: SortedMap<NodeId, Stream>,
     pub(super) early: u32,
-}
-
-/// The messages of one sender.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub(super) struct Stream {
-    pub(super) inbox: Inbox,
-    /// All below this number were sent.
-    pub(super) below: u64,
-    /// The last number that was reported to the sender.
-    pub(super) told: u64,
-    /// How often in a row the request was repeated, without a word of the sender where silence
-    /// counts.
-    pub(super) tries: u8,
-}
-
-impl Stream {
-    pub(super) fn has_gap(&self) -> bool {
-        self.inbox.next < self.below
-    }
 }
 
 impl Nack {

@@ -56,9 +56,9 @@
 //! arrives eventually. A message of a crashed sender that has reached one other member reaches all
 //! live ones. No member is removed, so that a window may be full for ever, unless `--tries R` is
 //! given: then one that was not heard while its sender said R times that it waits for it is, as
-//! [with acknowledgements](super::ack), and members [come and go](super::membership). So whoever is
-//! waited for says soon how far it has come, and a sender that says so again before an answer can
-//! be there counts it as the same try.
+//! [with acknowledgements](super::ack), and members [come and go](super::ordered::membership). So
+//! whoever is waited for says soon how far it has come, and a sender that says so again before an
+//! answer can be there counts it as the same try.
 //!
 //! **Once, in order**: as [with acknowledgements](super::ack), by numbers. **All get it**: a member
 //! that knows of a missing message requests it until it comes. Sessions see to it that it knows: a

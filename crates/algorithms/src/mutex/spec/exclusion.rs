@@ -152,6 +152,10 @@ impl Monitor for Exclusion {
 
     fn unfinished(&self) -> Option<String> {
         let id = self.inside.iter().next()?;
+        // Those who could be inside beside it wait for something else.
+        if self.waiting.iter().all(|waits| self.obstacle(waits).is_none()) {
+            return None;
+        }
         Some(format!("node {id} is inside and bound to leave: say release {id} first"))
     }
 

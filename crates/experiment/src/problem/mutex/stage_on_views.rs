@@ -55,5 +55,6 @@ pub(super) fn stage(of: &Entry<Mutex>, args: &CheckArgs) -> Result<Box<dyn Stage
 }
 
 /// From the middle of a run there is no end to what detectors may say.
-const WHY_NOT_AHEAD: &str = "check: on views the checker looks at runs from their beginning, with a budget of suspicions: \
-     leave, and say 'vorrang check NAME --on-views'";
+const WHY_NOT_AHEAD: &str = "\
+check: on views the checker looks at runs from their beginning, with a budget of suspicions: \
+leave, and say 'vorrang check NAME --on-views'";

@@ -37,8 +37,10 @@ impl<C: FromStr> Says<C> {
 }
 
 impl Says<named::Command> {
-    pub(crate) const NAMED: Self =
-        Self { anything: named_command, request: |dice| Some(named_request(dice)) };
+    pub(crate) const NAMED: Self = Self {
+        anything: |dice| Some(named_command(dice)),
+        request: |dice| Some(named_request(dice)),
+    };
 }
 
 fn named_request(dice: &mut Dice) -> named::Command {
@@ -58,9 +60,9 @@ fn named_request(dice: &mut Dice) -> named::Command {
     }
 }
 
-fn named_command(dice: &mut Dice) -> Option<named::Command> {
+fn named_command(dice: &mut Dice) -> named::Command {
     let name = Name::new("a").expect("it is a name");
-    Some(match dice.below(16) {
+    match dice.below(16) {
         0 => named::Command::Observe(name),
         1 => named::Command::Ignore(name),
         2 => named::Command::Renew,
@@ -69,7 +71,7 @@ fn named_command(dice: &mut Dice) -> Option<named::Command> {
         5 => named::Command::RemoveVoter(dice.node()),
         6 if dice.below(8) == 0 => named::Command::Leave,
         _ => named_request(dice),
-    })
+    }
 }
 
 /// Numbers by lot (`SplitMix64`).

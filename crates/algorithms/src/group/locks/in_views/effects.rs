@@ -166,7 +166,7 @@ impl<'a, A: Inner, E: Effects<InViews<A>>> InnerEffects<'a, A, E> {
     }
 }
 
-/// What the instance of one name can do.
+/// What an instance of one name can do.
 pub trait InstanceEffects<P: Protocol> {
     /// The member.
     fn me(&self) -> NodeId;

@@ -4,6 +4,7 @@
 
 pub(super) mod effects;
 pub mod lease;
+mod report;
 
 use alloc::vec::Vec;
 use core::fmt::Debug;
@@ -16,34 +17,17 @@ use vorrang_protocol::{
 
 use self::effects::{InnerEffects, OfView, ViewLayerEffects};
 use self::lease::{Lease, LeaseState};
+pub use self::report::{OfMember, Report};
 use super::early::{Early, Said};
 use super::message::{Message, Timer, ViewMessage};
 use crate::clock::Clock;
 use crate::group::input::Input;
 use crate::group::message::Install;
-use crate::group::shown::Shown;
 use crate::group::synod::Synod;
 use crate::group::views::{Ask, Told, Views};
 
 /// The machine below, where this is handed over when a view ends.
 pub type ViewLayerOf<R> = Views<Never, R, Synod<Install<Never, R>>>;
-
-/// What a member effects over when a view ends.
-pub trait Report: Shown {
-    /// Whether an evicted member may not know it yet.
-    fn is_early(&self) -> bool;
-    /// The member's clock.
-    fn clock(&self) -> u64;
-}
-
-/// What a member effects over besides what is [inside](Inner).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct OfMember {
-    /// Whether an evicted member may not know it yet.
-    pub is_early: bool,
-    /// Its clock.
-    pub clock: u64,
-}
 
 /// Why whoever was inside is so no more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -66,7 +50,7 @@ pub trait Inner: Clone + Eq + Hash + Debug + Send + Sync + 'static {
     type Message: vorrang_protocol::Message;
     /// The timers within a view.
     type Timer: Data + Copy;
-    /// What it effects over when a view ends.
+    /// What it hands over when a view ends.
     type Report: Report;
 
     /// An application asks for something.

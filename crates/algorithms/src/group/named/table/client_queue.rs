@@ -1,5 +1,5 @@
-//! The clients of one lock at one member: its clients wait here, first come, first served, and the
-//! member asks the others once for all of them.
+//! The clients of one lock at one member: they wait here, first come, first served, and the member
+//! asks the others once for all of them.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -19,7 +19,7 @@ use crate::group::named::name::Value;
 use crate::group::named::report::{NameReport, claim};
 use crate::mutex::{Claim, FencingToken};
 
-/// The clients.
+/// Those who have the lock and those who wait for it.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(in crate::group::named) struct ClientQueue<P> {
     pub(in crate::group::named) instance: Instance<P>,

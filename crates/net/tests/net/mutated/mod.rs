@@ -418,9 +418,12 @@ impl Outcome {
         let nodes = |founders: u32, has_data: bool| {
             let founders = (0..founders).map(NodeId).collect();
             let founding = Founding { view: 1, founders, patience: 0 };
-            let node = |id| match has_data {
-                true => locks.with_memory(NodeId(id), &setup, (0, founding.clone())),
-                false => locks.without_memory(NodeId(id), &setup, (0, Some(founding.clone()))),
+            let node = |id| {
+                if has_data {
+                    locks.with_memory(NodeId(id), &setup, (0, founding.clone()))
+                } else {
+                    locks.without_memory(NodeId(id), &setup, (0, Some(founding.clone())))
+                }
             };
             (0..NODES).map(node).collect()
         };
