@@ -380,14 +380,16 @@ mod tests {
             [
                 "raymond --reliable",
                 "raymond --on-views",
+                "raymond --on-views --forgetful",
                 "virtual-synchrony",
                 "regenerating-ring",
                 "regenerating-ring --on-views",
+                "regenerating-ring --on-views --forgetful",
                 "ack",
             ]
         );
         let mut kinds = [0; 8];
-        for (index, subject) in (0..600).zip(subjects.iter().cycle()) {
+        for (index, subject) in (0..800).zip(subjects.iter().cycle()) {
             let shown = |seed, index| {
                 let args = drawn(subject, seed, index);
                 let run = subject.entry.algorithm.run(&args).unwrap_or_else(|it| panic!("{it}"));
