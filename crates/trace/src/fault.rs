@@ -119,7 +119,7 @@ mod tests {
         for (fault, words) in [
             (Fault::Pause, "stands still"),
             (Fault::Resume, "goes on"),
-            (Fault::Delayed { to, seq: 7, by_ns: 2_000_000 }, "message 7 to 2 takes 2 ms longer"),
+            (Fault::Delayed { to, seq: 7, by_ns: 2_000_000 }, "message 7 to 2 takes 2ms longer"),
             (Fault::Partition { sides: sides.clone() }, "apart: 0 1 | 2"),
             (Fault::Partition { sides: sides[1..].to_vec() }, "cut off: 2"),
             (Fault::Heal { sides }, "no longer apart: 0 1 | 2"),
