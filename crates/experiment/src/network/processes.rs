@@ -28,7 +28,7 @@ pub(super) struct Processes {
     /// The orders of each, with where it listens.
     orders: Vec<WorkerSetup>,
     /// Where they find each other, if that is not where they listen.
-    wires: Option<LinkProxies>,
+    proxies: Option<LinkProxies>,
     news: UnboundedSender<News>,
 }
 
@@ -54,16 +54,16 @@ pub(super) async fn start(
     start_over(false, nodes, orders).await
 }
 
-/// The same, perhaps over wires that can be cut.
+/// The same, perhaps over links that can be cut.
 pub(super) async fn start_over(
-    wires: bool,
+    proxies: bool,
     nodes: u32,
     orders: impl Fn(NodeId) -> WorkerSetup,
 ) -> Result<(Processes, UnboundedReceiver<News>), Failure> {
     let (news, heard) = unbounded_channel();
     let epoch_ns = Clock::start().epoch_ns();
     let (workers, former, own) = (Vec::new(), Vec::new(), Vec::new());
-    let mut all = Processes { workers, former, orders: own, wires: None, news };
+    let mut all = Processes { workers, former, orders: own, proxies: None, news };
     for id in (0..nodes).map(NodeId) {
         let mut orders = WorkerSetup { epoch_ns, ..orders(id) };
         let (worker, address) = all.employ(id, &orders).await?;
@@ -71,9 +71,9 @@ pub(super) async fn start_over(
         all.orders.push(orders);
         all.workers.push(worker);
     }
-    if wires {
+    if proxies {
         let backs = all.orders.iter().filter_map(|it| it.listen.clone());
-        all.wires = Some(LinkProxies::between(backs.collect()).await?);
+        all.proxies = Some(LinkProxies::between(backs.collect()).await?);
     }
     let addresses = all.addresses();
     for worker in &mut all.workers {
@@ -268,8 +268,8 @@ impl Processes {
 
     /// Cuts these links, each from a sender to a receiver, and no others.
     pub(super) fn cut(&mut self, links: BTreeSet<(NodeId, NodeId)>) {
-        if let Some(wires) = &self.wires {
-            wires.cut(links);
+        if let Some(proxies) = &self.proxies {
+            proxies.cut(links);
         }
     }
 
@@ -282,8 +282,8 @@ impl Processes {
 
     /// Where all are found, with commas.
     fn addresses(&self) -> String {
-        if let Some(wires) = &self.wires {
-            return wires.fronts.join(",");
+        if let Some(proxies) = &self.proxies {
+            return proxies.fronts.join(",");
         }
         let all: Vec<&str> = self.orders.iter().filter_map(|it| it.listen.as_deref()).collect();
         all.join(",")
